@@ -1,0 +1,222 @@
+"""Contracts of sources and sinks: what a connector implements, and which side runs it.
+
+A source has two halves. Its *enumerator* lives in the user's process and decides how far the
+next batch reads; its *read* runs in a worker and turns one split range into records. A sink has
+two halves as well: a *writer* in the worker, one a subtask, and a *committer* in the user's
+process, which publishes what the writers prepared once the batch is durable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Where a source stands, as plain JSON:
+#: ``{"splits": {split_id: {"at": <json>, "subtask": int, "done": bool}}, "done": bool}``.
+#: ``done`` on top means that the source has ended and will never have another split.
+Position = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReadLimit:
+    """How much one batch may read of one source."""
+
+    max_records: int
+    max_bytes: int
+
+
+@dataclass(frozen=True)
+class SplitRange:
+    """What one subtask reads of one split in one batch.
+
+    `payload` carries the data itself, for sources whose data only the user's process has.
+    """
+
+    split: str
+    start: Any
+    end: Any
+    payload: bytes | None = None
+    #: The split ends with this range: its watermark no longer holds others back.
+    last: bool = False
+
+
+@dataclass
+class SourceBatch:
+    """Records as a source hands them over: many at once, so that no call is made per record.
+
+    `marks` are watermarks that the source itself emitted: `(position, watermark)` means that the
+    watermark stands in front of `values[position]` (or behind the last one).
+    """
+
+    values: list[Any]
+    timestamps: list[int | None] | None = None
+    marks: Sequence[tuple[int, int]] = ()
+
+
+@dataclass(frozen=True)
+class EnumeratorContext:
+    """What an enumerator knows of the job that it works for."""
+
+    uid: str
+    operator: str
+    parallelism: int
+    #: A folder that outlives the process if the job's checkpoints do, reserved for this source.
+    directory: str
+    #: The position to go on from, after a restart of the user's process.
+    restored: Position | None
+    #: Call it when there is something new to read: it ends the coordinator's wait at once.
+    wake: Callable[[], None]
+    #: Call it with the error that ends the job.
+    fail: Callable[[BaseException], None]
+    #: Current processing time in epoch milliseconds.
+    now: Callable[[], int]
+
+
+class SplitEnumerator(ABC):
+    """Decide what the next batch reads. Runs in the user's process, called by one thread."""
+
+    @abstractmethod
+    def initial(self) -> Position:
+        """Return the position in front of the first record. Called once, for a new job."""
+
+    @abstractmethod
+    def latest(self, start: Position, limit: ReadLimit) -> Position:
+        """Return how far a batch that starts at `start` may read; `start` itself if no further."""
+
+    @abstractmethod
+    def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
+        """Return the ranges between two positions, one list for each subtask, in subtask order.
+
+        Must give the same answer for the same positions, also in another process after a restart.
+        """
+
+    def start(self) -> None:  # noqa: B027 - optional hook
+        """Begin work (connect, start a receiver). Called once before anything is asked."""
+
+    def committed(self, position: Position) -> None:  # noqa: B027 - optional hook
+        """Learn that everything up to `position` is durable and will not be read again."""
+
+    def next_wakeup(self) -> int | None:
+        """Return the processing time at which to ask again, or None to be asked at any time."""
+        return None
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """End all activity. Called once, however the job ended."""
+
+
+class Source(ABC):
+    """A place that records come from. Must be picklable: it is shipped to the workers."""
+
+    #: True if the source ends by itself.
+    bounded: bool = False
+    #: True if the source may run in several subtasks.
+    parallel: bool = True
+
+    @abstractmethod
+    def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
+        """Return the half that lives in the user's process."""
+
+    @abstractmethod
+    def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
+        """Read one range. Runs in a worker; reading the same range again gives the same records."""
+
+
+@dataclass(frozen=True)
+class WriterContext:
+    """What a sink writer knows of its place."""
+
+    subtask: int
+    parallelism: int
+    #: Current processing time in epoch milliseconds: the time of the batch.
+    now: Callable[[], int]
+    #: What this writer returned from `snapshot_state` at the end of the last batch, or None.
+    restored: Any = None
+
+
+class SinkWriter(ABC):
+    """Take the records of one subtask. Runs in a worker."""
+
+    @abstractmethod
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """Take one record."""
+
+    @abstractmethod
+    def prepare_commit(self, end_of_input: bool) -> list[bytes]:
+        """Return what must be published for this batch. Called at the end of every batch."""
+
+    def snapshot_state(self) -> Any:
+        """Return what the next batch's writer needs to know; picklable. Default: nothing."""
+        return None
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Let go of resources."""
+
+
+@dataclass(frozen=True)
+class Committable:
+    """One piece of a batch's output, from one subtask of the sink."""
+
+    subtask: int
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class CommitterContext:
+    """What a committer knows of the job that it publishes for."""
+
+    uid: str
+    operator: str
+    parallelism: int
+    #: A folder that outlives the process if the job's checkpoints do, reserved for this sink.
+    directory: str
+    #: Set for a job that went on from a checkpoint: output of an earlier run may be there.
+    restored: bool = False
+    job_id: str = ""
+
+
+class Committer(ABC):
+    """Publish a batch's output. Runs in the user's process, after Spark's log holds the batch."""
+
+    @abstractmethod
+    def commit(self, batch_id: int, committables: list[Committable]) -> None:
+        """Publish. May be called again for a batch that was published already: do nothing then."""
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Let go of resources. Called once when the job ends."""
+
+
+class Sink(ABC):
+    """A place that records go to. Must be picklable: it is shipped to the workers."""
+
+    @abstractmethod
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """Return the half that works in a worker, for one subtask."""
+
+    @abstractmethod
+    def create_committer(self, context: CommitterContext) -> Committer:
+        """Return the half that lives in the user's process."""
+
+
+@dataclass
+class BatchRead:
+    """A subtask's share of a batch: what the coordinator plans and a level-0 task executes."""
+
+    source_id: int
+    subtask: int
+    ranges: list[SplitRange] = field(default_factory=list)
+    #: Processing time of the batch.
+    time: int = 0
+    #: The source has ended: its channels end with MAX_WATERMARK after these ranges.
+    ended: bool = False
+    #: Splits of this subtask that may still give records after these ranges. One that is in
+    #: `ranges` but not here has been read to its end.
+    splits: tuple[str, ...] = ()
+    #: Those of `splits` that have been silent for longer than their idle timeout.
+    idle_splits: tuple[str, ...] = ()
+    #: Operators of this task that make watermarks (the source itself, or one that assigns
+    #: timestamps) whose whole subtask has been silent for longer than their idle timeout.
+    idle_operators: tuple[int, ...] = ()
+    #: State of this level-0 task at the end of the batch before, as the task wrote it.
+    state: bytes | None = None

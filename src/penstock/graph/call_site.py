@@ -1,0 +1,21 @@
+"""Find the line of the user's program that is calling into Penstock."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from penstock.graph.specs import CallSite
+
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+
+
+def capture_call_site() -> CallSite | None:
+    """Return the innermost stack frame outside the package, or None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            return CallSite(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

@@ -1,0 +1,79 @@
+"""The physical plan: operators placed on exchange levels, edges that are local or cross levels.
+
+This is what is shipped to the workers. Level 0 runs inside the source's reader, a level n >= 1 in
+stateful slots; all operators of one level and one subtask index share a slot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.graph.specs import CallSite, OperatorSpec, Partitioner
+
+
+@dataclass(frozen=True)
+class PlanEdge:
+    """An edge between two operators.
+
+    An edge *crosses* when its ends are not in the same slot and level: its records travel packed.
+    A local edge is a direct call.
+    """
+
+    id: int
+    source: int
+    target: int
+    input_index: int  # 0, or 1 for the second input of a connected operator
+    partitioner: Partitioner
+    crosses: bool
+    output_tag: str | None = None  # tag id of a side output
+
+
+@dataclass(frozen=True)
+class PlanOperator:
+    """One operator with its place."""
+
+    id: int
+    uid: str
+    name: str
+    spec: OperatorSpec
+    parallelism: int
+    max_parallelism: int
+    level: int
+    site: CallSite | None
+    inputs: tuple[PlanEdge, ...]
+    outputs: tuple[PlanEdge, ...]
+    #: At level 0: id of the source operator in whose reader this operator runs.
+    origin: int | None = None
+    #: Name of the chain (Flink's task) that the operator belongs to, for metrics and drawings.
+    chain: str = ""
+
+    def describe(self) -> str:
+        """Say which operator, and where in the user's program it was made."""
+        built = f", built at {self.site}" if self.site else ""
+        return f"operator {self.name!r}{built}"
+
+
+@dataclass(frozen=True)
+class ExecutionPlan:
+    """A whole job, placed. `operators` are in topological order."""
+
+    job_name: str
+    operators: tuple[PlanOperator, ...]
+    slots: int
+    levels: int  # number of stateful levels: levels 1 .. levels exist; 0 = no stateful stage
+    batch_mode: bool = False
+    #: Settings that workers need, by configuration key.
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def operator(self, operator_id: int) -> PlanOperator:
+        """Return an operator by id."""
+        return next(op for op in self.operators if op.id == operator_id)
+
+    def at_level(self, level: int) -> list[PlanOperator]:
+        """Return the operators of one level in topological order."""
+        return [op for op in self.operators if op.level == level]
+
+    def sources(self) -> list[PlanOperator]:
+        """Return the job's sources."""
+        return [op for op in self.operators if not op.inputs]

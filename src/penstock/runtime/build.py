@@ -1,0 +1,36 @@
+"""From an operator's description to the operator that does it."""
+
+from __future__ import annotations
+
+from penstock.graph import specs
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.co import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+    KeyedCoProcessOperator,
+)
+from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.operators.reduce import FoldOperator, ReduceOperator
+from penstock.runtime.operators.sink import SinkFunctionOperator, SinkOperator
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.operators.timestamps import TimestampsOperator
+
+OPERATORS: dict[type[specs.OperatorSpec], type[Operator]] = {
+    specs.SourceSpec: SourceOperator,
+    specs.MapSpec: MapOperator,
+    specs.FlatMapSpec: FlatMapOperator,
+    specs.FilterSpec: FilterOperator,
+    specs.TimestampsSpec: TimestampsOperator,
+    specs.ReduceSpec: ReduceOperator,
+    specs.FoldSpec: FoldOperator,
+    specs.ProcessSpec: ProcessOperator,
+    specs.KeyedProcessSpec: KeyedProcessOperator,
+    specs.CoMapSpec: CoMapOperator,
+    specs.CoFlatMapSpec: CoFlatMapOperator,
+    specs.CoProcessSpec: CoProcessOperator,
+    specs.KeyedCoProcessSpec: KeyedCoProcessOperator,
+    specs.SinkSpec: SinkOperator,
+    specs.SinkFunctionSpec: SinkFunctionOperator,
+}

@@ -1,0 +1,47 @@
+"""Tasks that a worker keeps between batches, within a budget of bytes.
+
+A task is taken out before its first record and put back after its last output. One that fails in
+between is gone, and what it did half-way with it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+#: Setting: how much state a worker keeps in memory, in bytes.
+BUDGET_SETTING = "penstock.worker.cache-bytes"
+DEFAULT_BUDGET = 1 << 30
+
+
+class TaskCache:
+    """Least recently used tasks go first when the budget is spent."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        self._bytes = 0
+
+    def take(self, key: Any) -> Any:
+        """Return the task and forget it, None if it is not there."""
+        kept = self._kept.pop(key, None)
+        if kept is None:
+            return None
+        self._bytes -= kept[1]
+        return kept[0]
+
+    def put(self, key: Any, task: Any, size: int, budget: int) -> None:
+        """Keep a task, and close those for which there is no room any more."""
+        self._kept[key] = (task, size)
+        self._bytes += size
+        while self._bytes > budget and len(self._kept) > 1:
+            _, (evicted, weight) = self._kept.popitem(last=False)
+            self._bytes -= weight
+            evicted.close()
+
+    def clear(self) -> None:
+        """Forget everything, as a worker does that dies."""
+        self._kept.clear()
+        self._bytes = 0
+
+
+TASKS = TaskCache()

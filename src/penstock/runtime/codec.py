@@ -1,0 +1,154 @@
+"""How Python objects become bytes and stay what they were when they were handed over.
+
+A record that has been emitted, or a value that has been put into state, must not change when the
+user's code goes on changing the object. Copying everything would be slow, so values that cannot
+change (numbers, strings, tuples of them ...) are kept as they are, and only the others are
+*frozen*: pickled on the spot. Pickling is by reference to the class, at C speed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import pickle
+import uuid
+from array import array
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import cloudpickle
+
+from penstock.errors import SerializationError
+
+PROTOCOL = 5
+
+#: Exact types whose instances never change. Enum classes join as they are met.
+ATOMIC: set[type] = {
+    int, float, bool, str, bytes, complex, type(None), Decimal, Fraction, uuid.UUID,
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, type(Ellipsis), range,
+}  # fmt: skip
+
+_ITEMS, _FIELDS, _MUTABLE = 1, 2, 3
+#: How to tell whether an instance of a non-atomic class can change; filled on first sight.
+_KINDS: dict[type, tuple[int, tuple[str, ...]]] = {tuple: (_ITEMS, ()), frozenset: (_ITEMS, ())}
+
+
+class Frozen:
+    """A value as bytes."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def thaw(self) -> Any:
+        """Return a fresh copy of the value."""
+        return pickle.loads(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Frozen, (self.data,)
+
+
+def freeze(value: Any) -> Any:
+    """Return the value itself if it can never change, else its bytes as of now."""
+    kind = type(value)
+    if kind in ATOMIC:
+        return value
+    if kind is tuple:
+        for item in value:
+            if type(item) not in ATOMIC and not is_immutable(item):
+                break
+        else:
+            return value
+    elif is_immutable(value):
+        return value
+    return Frozen(dumps(value))
+
+
+def thaw(entry: Any) -> Any:
+    """Undo `freeze`."""
+    return pickle.loads(entry.data) if type(entry) is Frozen else entry
+
+
+def is_immutable(value: Any) -> bool:
+    """Tell whether a value can never change, nor anything inside it."""
+    kind = type(value)
+    if kind in ATOMIC:
+        return True
+    how, names = _KINDS.get(kind) or _classify(kind)
+    if how == _ITEMS:
+        return all(map(is_immutable, value))
+    if how == _FIELDS:
+        return all(is_immutable(getattr(value, name)) for name in names)
+    return kind in ATOMIC
+
+
+def _classify(kind: type) -> tuple[int, tuple[str, ...]]:
+    names: tuple[str, ...] = ()
+    how = _MUTABLE
+    if issubclass(kind, Enum):
+        ATOMIC.add(kind)
+    elif issubclass(kind, tuple) and hasattr(kind, "_fields") and not _has_dict(kind):
+        how = _ITEMS
+    elif dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        how, names = _FIELDS, tuple(field.name for field in dataclasses.fields(kind))
+    return _KINDS.setdefault(kind, (how, names))
+
+
+def _has_dict(kind: type) -> bool:
+    return "__dict__" in dir(kind) and any("__dict__" in base.__dict__ for base in kind.__mro__)
+
+
+def dumps(value: Any) -> bytes:
+    """Pickle a value; one of a class that has no importable name is pickled with its class.
+
+    :raises SerializationError: if the value cannot be pickled at all.
+    """
+    try:
+        return pickle.dumps(value, PROTOCOL)
+    except Exception:
+        try:
+            return cloudpickle.dumps(value, PROTOCOL)
+        except Exception as error:
+            raise SerializationError(
+                f"a {type(value).__name__} cannot be pickled, so it cannot travel between workers "
+                "or be kept in state",
+                got=f"{_short(value)} ({type(error).__name__}: {error})",
+                todo="send plain data (numbers, strings, tuples, dataclasses) and open files, "
+                "locks and connections in open()",
+            ) from None
+
+
+def loads(data: bytes) -> Any:
+    """Undo `dumps`."""
+    return pickle.loads(data)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def pack_times(timestamps: list[Any]) -> Any:
+    """Return timestamps in compact form; None if no record has one."""
+    try:
+        return array("q", timestamps).tobytes()
+    except TypeError:
+        return None if timestamps.count(None) == len(timestamps) else timestamps
+
+
+def unpack_times(packed: Any) -> list[Any] | None:
+    """Undo `pack_times`."""
+    if isinstance(packed, bytes):
+        times = array("q")
+        times.frombytes(packed)
+        return times.tolist()
+    return packed  # type: ignore[no-any-return]

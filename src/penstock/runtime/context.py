@@ -1,0 +1,212 @@
+"""What a user function sees of its place: the runtime context, and its timer service."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from penstock.core.functions import Accumulator, RuntimeContext
+from penstock.core.metrics import MetricGroup
+from penstock.core.state import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
+from penstock.core.time import TimerService
+from penstock.errors import ProgramError, StateError
+from penstock.graph.plan import PlanOperator
+from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.scope import Scope
+from penstock.runtime.state.keyed_backend import KeyedBackend
+
+
+class OperatorRuntimeContext(RuntimeContext):
+    """The runtime context of one subtask of one operator."""
+
+    def __init__(
+        self,
+        plan: PlanOperator,
+        subtask: int,
+        backend: KeyedBackend | None,
+        scope: Scope,
+        settings: dict[str, Any],
+        batch_mode: bool,
+    ) -> None:
+        self._plan = plan
+        self._subtask = subtask
+        self._settings = settings
+        self.backend = backend
+        self.batch_mode = batch_mode
+        self.scope = scope
+        self.accumulators: dict[str, Accumulator[Any, Any]] = {}
+        self.metrics = MetricGroup(lambda: scope.time, (plan.name, str(subtask)))
+
+    def setting(self, key: str, default: Any) -> Any:
+        """Return a setting of the job by its configuration key."""
+        return self._settings.get(key, default)
+
+    def get_job_id(self) -> str:
+        """Return the id of the job."""
+        return str(self._settings.get("penstock.job-id", ""))
+
+    def get_task_name(self) -> str:
+        """Return the name of the task."""
+        return self._plan.chain or self._plan.name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        """Return the operator's parallelism."""
+        return self._plan.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """Return the operator's maximum parallelism."""
+        return self._plan.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """Return the index of this subtask, from zero."""
+        return self._subtask
+
+    def get_attempt_number(self) -> int:
+        """Return how often the job has been restarted since it was submitted."""
+        return int(self._settings.get("penstock.attempt", 0))
+
+    def get_job_parameter(self, key: str, default_value: str | None = None) -> str | None:
+        """Return a global job parameter."""
+        parameters: dict[str, str] = self._settings.get("pipeline.global-job-parameters") or {}
+        return parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Return the group in which this function's metrics are registered."""
+        return self.metrics
+
+    # --- state ----------------------------------------------------------------------------
+
+    def _keyed(self) -> KeyedBackend:
+        if self.backend is None:
+            raise StateError(
+                "keyed state can only be used on a keyed stream",
+                where=self._plan.describe(),
+                todo="call key_by(...) on the stream in front of this function",
+            )
+        return self.backend
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """Return a value."""
+        return self._keyed().get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return a list."""
+        return self._keyed().get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """Return a map."""
+        return self._keyed().get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """Return a value that is reduced as elements are added."""
+        return self._keyed().get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
+        """Return an accumulator that grows as elements are added."""
+        return self._keyed().get_aggregating_state(state_descriptor)
+
+    # --- accumulators ---------------------------------------------------------------------
+
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator."""
+        if name in self.accumulators:
+            raise ProgramError(
+                f"the accumulator {name!r} exists already",
+                where=self._plan.describe(),
+                todo="give each accumulator of a function its own name",
+            )
+        self.accumulators[name] = accumulator
+
+    def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
+        """Return the accumulator of that name, or None."""
+        return self.accumulators.get(name)
+
+    def dump_accumulators(self) -> bytes | None:
+        """Return the accumulators as bytes, None if there are none."""
+        return pickle.dumps(self.accumulators, PROTOCOL) if self.accumulators else None
+
+    def load_accumulators(self, data: bytes) -> None:
+        """Take the saved values over into the accumulators that `open` registered.
+
+        The objects stay: the user's function holds on to them.
+        """
+        for name, saved in pickle.loads(data).items():
+            current = self.accumulators.get(name)
+            if current is None:
+                self.accumulators[name] = saved
+            else:
+                current.__dict__.update(saved.__dict__)
+
+
+class OperatorTimerService(TimerService):
+    """Clocks and timers of one operator, for the current key."""
+
+    def __init__(
+        self, backend: KeyedBackend | None, scope: Scope, watermark: Callable[[], int], where: str
+    ) -> None:
+        self._backend = backend
+        self._scope = scope
+        self._watermark = watermark
+        self._where = where
+
+    def current_processing_time(self) -> int:
+        """Return the processing time; it stands still inside a batch."""
+        return self._scope.time
+
+    def current_watermark(self) -> int:
+        """Return the operator's watermark."""
+        return self._watermark()
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Set a timer that fires once processing time has reached `timestamp`."""
+        backend = self._keyed()
+        backend.processing_timers.register(self._time(timestamp), backend.context.key)
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Set a timer that fires once the watermark has reached `timestamp`."""
+        backend = self._keyed()
+        backend.event_timers.register(self._time(timestamp), backend.context.key)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Remove a processing-time timer."""
+        backend = self._keyed()
+        backend.processing_timers.delete(timestamp, backend.context.key)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Remove an event-time timer."""
+        backend = self._keyed()
+        backend.event_timers.delete(timestamp, backend.context.key)
+
+    def _keyed(self) -> KeyedBackend:
+        if self._backend is None:
+            raise StateError(
+                "timers can only be set on a keyed stream",
+                where=self._where,
+                todo="call key_by(...) in front and use a keyed process function",
+            )
+        return self._backend
+
+    def _time(self, timestamp: Any) -> int:
+        if not isinstance(timestamp, int):
+            raise ProgramError(
+                "the time of a timer is a number of milliseconds",
+                where=self._where,
+                got=repr(timestamp),
+                todo="pass an int, for instance ctx.timestamp() + 5000; ctx.timestamp() is None "
+                "for a record without an event time",
+            )
+        return timestamp

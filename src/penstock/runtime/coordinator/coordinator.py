@@ -1,0 +1,415 @@
+"""The coordinator of a job: decide on batches, record them, publish them, end the job."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from penstock.core.io import BatchRead, Position, SplitRange
+from penstock.errors import JobCancelledError, JobFailedError
+from penstock.graph.plan import ExecutionPlan, PlanOperator
+from penstock.runtime.coordinator.accumulators import accumulator_values
+from penstock.runtime.coordinator.control import (
+    IdleTracker,
+    due_timers,
+    live_splits,
+    newly_idle,
+)
+from penstock.runtime.coordinator.limits import BatchLimits
+from penstock.runtime.coordinator.offsets import (
+    Offset,
+    ended_sources,
+    idle_parts,
+    make_offset,
+)
+from penstock.runtime.coordinator.publisher import Publisher
+from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
+from penstock.runtime.coordinator.sources import HostedSource
+from penstock.runtime.coordinator.storage import JobDirectory
+from penstock.runtime.report import BatchReport
+
+#: How long a call that must end soon waits for a connector that does not answer.
+_PATIENCE_SECONDS = 5.0
+
+
+def time_ms() -> int:
+    """Return the system's time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Coordinator:
+    """What a job does in the user's process.
+
+    The engine drives it: `latest_offset` between batches, then `plan_batch`, the tasks, and
+    `commit`. That `latest_offset` starts where the last recorded batch ended tells that the
+    engine's log holds the batch; only then is it published. All methods may be called from any
+    thread.
+
+    :param directory: where records are kept; connectors get folders inside it.
+    :param last_committed: the last batch in the engine's log, None for a job without one.
+    :param publish_interval_ms: publish only every so often; None: after every batch.
+    :param settings: settings of the job, the plan's by default.
+    :param limits: bounds of a batch, in place of those that the settings name.
+    :param poll_ms: how long `latest_offset` waits for something new.
+    """
+
+    def __init__(
+        self,
+        plan: ExecutionPlan,
+        directory: str,
+        *,
+        job_id: str,
+        last_committed: int | None = None,
+        clock: Callable[[], int] = time_ms,
+        publish_interval_ms: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        limits: BatchLimits | None = None,
+        poll_ms: int = 100,
+        collect_report: Callable[[Iterable[bytes]], BatchReport] = BatchReport.collect,
+    ) -> None:
+        self.finished = threading.Event()
+        self.failure: BaseException | None = None
+        self.cancelled = False
+        self._plan = plan
+        self._clock = clock
+        self._poll_seconds = poll_ms / 1000
+        self._collect_report = collect_report
+        settings = plan.settings if settings is None else settings
+        self._limits = BatchLimits.from_settings(settings) if limits is None else limits
+        self._directory = JobDirectory(directory)
+        self._log = RecordLog(self._directory)
+        self._publisher = Publisher(
+            plan, self._directory, self._log, job_id=job_id, interval_ms=publish_interval_ms
+        )
+        self._idleness = IdleTracker(plan)
+        self._sources: dict[str, HostedSource] = {}
+        # Guards everything that the engine's calls change. A connector's thread never takes it:
+        # it may hold a lock of its own that an enumerator wants while this one is held.
+        self._lock = threading.RLock()
+        self._failing = threading.Lock()
+        self._news = threading.Event()
+        self._closed = False
+        self._time = 0
+        self._logged = -1 if last_committed is None else last_committed
+        self._initial: Offset | None = None
+        self._planned_end: Offset | None = None
+        self._state = JobState()
+
+    # ------------------------------------------------------------------ the job's begin and end
+
+    def start(self) -> None:
+        """Take up a new or an earlier run; whatever fails becomes `failure`."""
+        with self._lock, self._reported():
+            self._start()
+
+    def cancel(self) -> None:
+        """End the job soon, without waiting for its input to end. May be called again."""
+        self.cancelled = True
+        self._end()
+
+    def close(self, last_committed: int | None = None) -> None:
+        """Publish what is logged and let go of everything. May be called again.
+
+        :param last_committed: the last batch in the engine's log, if it may be a later one than
+            `latest_offset` has shown.
+        """
+        if last_committed is not None:
+            self._logged = max(self._logged, last_committed)
+        self._end()
+        self._closed = True
+        with self._patiently() as alone:
+            if alone:
+                self._publisher.close()
+
+    def accumulators(self) -> dict[str, Any]:
+        """Return the values of the accumulators after the last recorded batch, by name."""
+        return accumulator_values(self._state.accumulators)
+
+    def _start(self) -> None:
+        self._check_log()
+        last = self._logged
+        record = None if last < 0 else self._log.require(last)
+        self._log.drop_after(last)
+        initial = self._log.initial()
+        at = initial if record is None else record.end
+        if at is not None:
+            self._time = at["time"]
+            self._idleness.restore(at)
+        if record is not None:
+            self._state = record.state
+        self._publisher.start(restored=record is not None)
+        self._publisher.publish(last, self._now())
+        self._start_sources(at)
+        self._initial = self._begin_at(initial)
+        if record is not None:
+            self._tell_committed(record.end)
+            if self._all_ended(record.end):
+                self._finish()
+
+    def _check_log(self) -> None:
+        if self._log.published > self._logged:
+            raise JobFailedError(
+                "the job's output is further than the engine's log, so the job cannot go on",
+                where=f"job directory {self._directory.path}",
+                got=f"batch {self._log.published} published, batch {self._logged} logged",
+                todo="restore the whole job directory, or start the job anew in an empty one",
+            )
+
+    def _start_sources(self, at: Offset | None) -> None:
+        ended = {} if at is None else ended_sources(at)
+        for operator in self._plan.sources():
+            if operator.uid not in ended:
+                source = HostedSource(
+                    operator,
+                    self._directory.folder("sources", operator.uid),
+                    restored=None if at is None else at["sources"].get(operator.uid),
+                    now=self._now,
+                    wake=self._news.set,
+                    fail=self._fail,
+                )
+                self._sources[operator.uid] = source
+                source.start()
+
+    def _begin_at(self, initial: Offset | None) -> Offset:
+        """Return the offset that the job began at, or begins at now."""
+        known = {} if initial is None else initial["sources"]
+        new = {uid: s.initial() for uid, s in self._sources.items() if uid not in known}
+        if initial is None or new:
+            began = self._now() if initial is None else initial["time"]
+            initial = make_offset({**known, **new}, began)
+            self._log.write_initial(initial)
+        return initial
+
+    def _end(self) -> None:
+        """Publish what is logged and close the sources, whoever asks for it and how often."""
+        self._news.set()
+        with self._patiently() as alone:
+            if alone:
+                with self._reported():
+                    self._publisher.publish(self._logged, self._now())
+            self._finish()
+
+    def _finish(self) -> None:
+        for source in self._sources.values():
+            source.close()
+        self.finished.set()
+
+    # ------------------------------------------------------------------------ the engine's calls
+
+    def initial_offset(self) -> Offset:
+        """Return the offset in front of the first record, the same one after a restart too."""
+        if self._initial is None:
+            raise self.failure or JobFailedError("the job has not been started")
+        return self._initial
+
+    def latest_offset(self, start: Offset) -> Offset:
+        """Return the end of a batch from `start` on; `start` itself if there is nothing to do.
+
+        Waits a moment for something new to come. Publishes what the engine has logged.
+        """
+        deadline = time.monotonic() + self._poll_seconds
+        with self._lock, self._reported():
+            self._note_logged(start)
+        while not self.finished.is_set():
+            # Before looking: what arrives while we look must not be slept over.
+            self._news.clear()
+            with self._lock, self._reported():
+                offset = None if self.finished.is_set() else self._next_offset(start)
+                if offset is not None:
+                    return offset
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or self.finished.is_set():
+                break
+            self._news.wait(min(remaining, self._seconds_to_timer()))
+        return start
+
+    def plan_batch(self, start: Offset, end: Offset) -> list[BatchRead]:
+        """Return what every subtask of every source does in a batch; idle and ended ones too."""
+        with self._lock, self._reported(raising=True):
+            self._check_running()
+            state = self._state_at(start)
+            self._time = max(self._time, end["time"])
+            self._planned_end = end
+            return [
+                read
+                for operator in self._plan.sources()
+                for read in self._plan_source(operator, start, end, state)
+            ]
+
+    def commit(self, batch_id: int, payloads: Iterable[bytes]) -> None:
+        """Record what a batch produced, in place of an earlier attempt at it."""
+        with self._lock, self._reported(raising=True):
+            if self._planned_end is None:
+                raise JobFailedError(f"batch {batch_id} was committed without having been planned")
+            report = self._collect_report(payloads)
+            before = JobState() if batch_id == 0 else self._log.require(batch_id - 1).state
+            state = before.after(report)
+            record = BatchRecord(batch_id, self._planned_end, report.committables, state)
+            self._log.write(record)
+            self._state = state
+
+    # --------------------------------------------------------------------------- between batches
+
+    def _note_logged(self, start: Offset) -> None:
+        """Publish the batch that ends at `start`: the engine would not ask before it is logged."""
+        record = self._log.ending_at(start)
+        if record is None:
+            return
+        self._logged = max(self._logged, record.batch_id)
+        if self.finished.is_set():
+            return
+        now = self._now()
+        ended = self._all_ended(start)
+        if (ended or self._publisher.is_due(now)) and self._publisher.publish(self._logged, now):
+            self._tell_committed(start)
+        if ended:
+            self._finish()
+
+    def _next_offset(self, start: Offset) -> Offset | None:
+        """Return an offset beyond `start` if a batch has something to do."""
+        self._time = max(self._time, start["time"])
+        state = self._state_at(start)
+        ended = ended_sources(start)
+        positions = self._latest_positions(start, ended)
+        now = self._now()
+        ended.update({u: now for u, p in positions.items() if p.get("done") and u not in ended})
+        idle = self._idleness.idle(start, positions, now)
+        timers = due_timers(state.timers, now)
+        if (
+            all(position == self._position(start, uid) for uid, position in positions.items())
+            and ended == ended_sources(start)
+            and not newly_idle(idle_parts(start), idle)
+            and not timers
+        ):
+            return None
+        offset = make_offset(positions, now, {"ended": ended, "idle": idle, "timers": timers})
+        if offset == start:
+            # A timer is due again although the clock stands still, or has jumped back. An engine
+            # runs a batch only for an offset that differs.
+            offset["time"] += 1
+        self._time = offset["time"]
+        return offset
+
+    def _latest_positions(self, start: Offset, ended: Mapping[str, int]) -> dict[str, Position]:
+        live = [uid for uid in self._sources if uid not in ended]
+        positions = {}
+        for operator in self._plan.sources():
+            uid = operator.uid
+            at = self._position(start, uid)
+            if uid in live:
+                limit = self._limits.share(uid, len(live))
+                positions[uid] = self._sources[uid].latest(at, limit)
+            else:
+                positions[uid] = at
+        return positions
+
+    def _plan_source(
+        self, operator: PlanOperator, start: Offset, end: Offset, state: JobState
+    ) -> Iterator[BatchRead]:
+        uid = operator.uid
+        end_position = self._position(end, uid)
+        ranges: list[list[SplitRange]] = [[] for _ in range(operator.parallelism)]
+        if uid not in ended_sources(start):
+            ranges = self._sources[uid].plan(self._position(start, uid), end_position)
+        idle = idle_parts(end).get(uid, {})
+        for subtask in range(operator.parallelism):
+            splits = live_splits(end_position, subtask)
+            yield BatchRead(
+                source_id=operator.id,
+                subtask=subtask,
+                ranges=[_marked_if_last(part, splits) for part in ranges[subtask]],
+                time=end["time"],
+                ended=uid in ended_sources(end),
+                splits=splits,
+                idle_splits=tuple(s for s in splits if s in idle.get("splits", {})),
+                idle_operators=_operators_idle_in(subtask, idle.get("subtasks", {})),
+                state=state.level0.get((operator.id, subtask)),
+            )
+
+    def _state_at(self, offset: Offset) -> JobState:
+        """Return the state that a batch from `offset` on starts with."""
+        record = self._log.ending_at(offset)
+        if record is not None:
+            return record.state
+        if offset == self._initial:
+            return JobState()
+        raise JobFailedError(
+            "no record of the job ends where the engine wants to go on",
+            where=f"job directory {self._directory.path}",
+            got=f"offset {offset}",
+            todo="restore the whole job directory, or start the job anew in an empty one",
+        )
+
+    def _position(self, offset: Offset, uid: str) -> Position:
+        # A source that joined the program later is in no earlier offset: it begins at its start.
+        position: Position | None = offset["sources"].get(uid)
+        if position is None:
+            assert self._initial is not None
+            position = self._initial["sources"][uid]
+        return position
+
+    def _all_ended(self, offset: Offset) -> bool:
+        ended = ended_sources(offset)
+        return all(operator.uid in ended for operator in self._plan.sources())
+
+    def _tell_committed(self, end: Offset) -> None:
+        for uid, source in self._sources.items():
+            if uid in end["sources"]:
+                source.committed(end["sources"][uid])
+
+    def _now(self) -> int:
+        """Return processing time: the clock's, but never less than a batch has seen."""
+        return max(self._clock(), self._time)
+
+    def _seconds_to_timer(self) -> float:
+        timers = self._state.timers.values()
+        return max(min(timers) - self._now(), 1) / 1000 if timers else self._poll_seconds
+
+    # ------------------------------------------------------------------------------------ errors
+
+    def _check_running(self) -> None:
+        if self.finished.is_set():
+            raise self.failure or JobCancelledError("the job has ended: no batch can be planned")
+
+    def _fail(self, error: BaseException) -> None:
+        """End the job with an error; the first one counts. Called from any thread."""
+        with self._failing:
+            if self.failure is None and not self._closed:
+                self.failure = error
+        self.finished.set()
+        self._news.set()
+
+    @contextmanager
+    def _reported(self, *, raising: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except JobCancelledError:
+            if raising:
+                raise
+        except Exception as error:
+            self._fail(error)
+            if raising:
+                raise
+
+    @contextmanager
+    def _patiently(self) -> Iterator[bool]:
+        """Take the lock, but go on without it if a connector keeps it for too long."""
+        taken = self._lock.acquire(timeout=_PATIENCE_SECONDS)
+        try:
+            yield taken
+        finally:
+            if taken:
+                self._lock.release()
+
+
+def _marked_if_last(part: SplitRange, live: tuple[str, ...]) -> SplitRange:
+    return part if part.last or part.split in live else replace(part, last=True)
+
+
+def _operators_idle_in(subtask: int, idle: Mapping[str, int]) -> tuple[int, ...]:
+    names = (name.split("/") for name in idle)
+    return tuple(int(operator) for operator, index in names if int(index) == subtask)

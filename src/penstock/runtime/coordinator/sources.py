@@ -1,0 +1,165 @@
+"""Host the enumerators: call them, and name the source when one of them fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from penstock.core.io import (
+    EnumeratorContext,
+    Position,
+    ReadLimit,
+    SplitEnumerator,
+    SplitRange,
+)
+from penstock.errors import PenstockError, SourceError
+from penstock.graph.plan import PlanOperator
+from penstock.graph.specs import SourceSpec
+from penstock.runtime.coordinator.blame import blame
+from penstock.runtime.coordinator.offsets import as_json
+
+_logger = logging.getLogger(__name__)
+
+
+class HostedSource:
+    """One source's enumerator, called by one thread at a time.
+
+    :param wake: called, from any thread, when the source has something new.
+    :param fail: called, from any thread, with the error that ends the job.
+    """
+
+    def __init__(
+        self,
+        operator: PlanOperator,
+        directory: str,
+        *,
+        restored: Position | None,
+        now: Callable[[], int],
+        wake: Callable[[], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        self.operator = operator
+        self.uid = operator.uid
+        self._directory = directory
+        self._restored = restored
+        self._now = now
+        self._wake_coordinator = wake
+        self._fail_job = fail
+        self._enumerator: SplitEnumerator | None = None
+        self._ask_again = True
+        self._ask_at: int | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Create the enumerator and let it begin its work."""
+        spec = self.operator.spec
+        assert isinstance(spec, SourceSpec)
+        context = EnumeratorContext(
+            uid=self.uid,
+            operator=self.operator.name,
+            parallelism=self.operator.parallelism,
+            directory=self._directory,
+            restored=self._restored,
+            wake=self._wake,
+            fail=self._fail,
+            now=self._now,
+        )
+        with self._blamed("be started"):
+            self._enumerator = spec.source.create_enumerator(context)
+            self._enumerator.start()
+
+    def initial(self) -> Position:
+        """Return the position in front of the first record."""
+        with self._blamed("be started"):
+            return self._checked(self._running().initial())
+
+    def latest(self, start: Position, limit: ReadLimit) -> Position:
+        """Return how far a batch may read; `start` itself if no further."""
+        if not self._ask_again and self._ask_at is not None and self._now() < self._ask_at:
+            return start
+        # Before asking: a wake-up that comes while the enumerator looks must not be lost.
+        self._ask_again = False
+        with self._blamed("be read"):
+            enumerator = self._running()
+            position = enumerator.latest(start, limit)
+            self._ask_at = enumerator.next_wakeup()
+            if position == start:
+                return start
+            # The limit may have cut it short: there may be more, whatever next_wakeup says.
+            self._ask_again = True
+            return self._checked(position)
+
+    def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
+        """Return the ranges between two positions, one list for each subtask."""
+        parallelism = self.operator.parallelism
+        if start == end:
+            return [[] for _ in range(parallelism)]
+        with self._blamed("be planned"):
+            ranges = self._running().plan(start, end)
+            if len(ranges) != parallelism:
+                raise SourceError(
+                    "the enumerator planned for a wrong number of subtasks",
+                    got=f"{len(ranges)} lists of ranges, parallelism {parallelism}",
+                    todo="return one list for each subtask from plan(), empty ones too",
+                )
+            return ranges
+
+    def committed(self, position: Position) -> None:
+        """Tell the enumerator what will not be read again."""
+        with self._blamed("take note of what is committed"):
+            self._running().committed(position)
+
+    def close(self) -> None:
+        """End all activity. May be called again."""
+        if self._enumerator is None or self._closed:
+            return
+        self._closed = True
+        try:
+            self._enumerator.close()
+        except Exception:
+            # All its records have been read, or nobody wants them any more.
+            _logger.warning("source %r cannot be closed", self.operator.name, exc_info=True)
+
+    def _running(self) -> SplitEnumerator:
+        if self._enumerator is None or self._closed:
+            raise SourceError("the source is not running: its job has ended")
+        return self._enumerator
+
+    def _wake(self) -> None:
+        self._ask_again = True
+        self._wake_coordinator()
+
+    def _fail(self, error: BaseException) -> None:
+        # Being closed makes a receiver fail; that ends nothing that has not ended.
+        if not self._closed:
+            self._fail_job(self._described(error, "be read"))
+
+    @contextmanager
+    def _blamed(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            failure = self._described(error, doing)
+            raise failure from failure.__cause__
+
+    def _described(self, error: BaseException, doing: str) -> PenstockError:
+        return blame(error, self.operator, role="source", doing=doing, kind=SourceError)
+
+    @staticmethod
+    def _checked(position: Position) -> Position:
+        try:
+            plain = as_json(position)
+        except (TypeError, ValueError) as error:
+            raise SourceError(
+                "the enumerator returned a position that is no JSON",
+                got=f"{type(error).__name__}: {error}",
+                todo="use plain numbers, strings, lists and dicts in a Position",
+            ) from None
+        if not isinstance(plain, dict) or "splits" not in plain or "done" not in plain:
+            raise SourceError(
+                "the enumerator returned something that is no position",
+                got=repr(position),
+                todo='return {"splits": {...}, "done": bool}',
+            )
+        return plain

@@ -1,0 +1,131 @@
+"""Envelopes: the rows that travel through Spark, each a header and a packed body.
+
+The header says where an envelope is bound; a task opens only what is bound for it and passes the
+rest on closed. A data envelope holds a chunk: many records of one edge, with their keys and
+timestamps, and watermarks at positions between them.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from penstock.runtime.codec import Frozen, dumps, pack_times, unpack_times
+
+#: The level number of everything that is bound for the sink.
+SINK_LEVEL = 255
+
+DATA = 0
+COMMITTABLE = 1
+LEVEL0_STATE = 2
+TIMER = 3
+ACCUMULATORS = 4
+
+_HEADER = struct.Struct("<BBHHHIq")
+
+
+class Header(NamedTuple):
+    """Where an envelope is bound and whose turn it is.
+
+    `node` is the edge of a data envelope and the operator of any other; `channel` is the sender's
+    subtask; `seq` counts the sender's envelopes to this slot within the batch; `time` is the
+    processing time of the batch.
+    """
+
+    kind: int
+    level: int
+    node: int
+    channel: int
+    slot: int
+    seq: int
+    time: int
+
+
+def seal(header: Header, body: bytes) -> bytes:
+    """Return header and body as one payload."""
+    return _HEADER.pack(*header) + body
+
+
+def header_of(payload: bytes) -> Header:
+    """Read the header only."""
+    return Header._make(_HEADER.unpack_from(payload))
+
+
+def body_of(payload: bytes) -> bytes:
+    """Return what follows the header."""
+    return payload[_HEADER.size :]
+
+
+@dataclass
+class Chunk:
+    """Records of one edge from one channel, in order.
+
+    `marks` are `(position, watermark)`: the watermark stands in front of the record at that
+    position. The last chunk that a channel sends to a slot in a batch also says whether the
+    channel has gone idle and whether it has ended.
+    """
+
+    values: list[Any]
+    timestamps: list[Any] | None = None
+    keys: list[Any] | None = None
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    idle: bool | None = None
+    ended: bool = False
+
+
+def pack_chunk(chunk: Chunk) -> bytes:
+    """Encode a chunk; values must be frozen already."""
+    frozen = any(type(value) is Frozen for value in chunk.values)
+    times = None if chunk.timestamps is None else pack_times(chunk.timestamps)
+    parts = (chunk.values, times, chunk.keys, chunk.marks, chunk.idle, chunk.ended, frozen)
+    return dumps(parts)
+
+
+def unpack_chunk(payload: bytes) -> Chunk:
+    """Decode the chunk of a data envelope."""
+    parts = pickle.loads(memoryview(payload)[_HEADER.size :])
+    values, times, keys, marks, idle, ended, frozen = parts
+    if frozen:
+        loads = pickle.loads
+        values = [loads(value.data) if type(value) is Frozen else value for value in values]
+    return Chunk(values, unpack_times(times), keys, marks, idle, ended)
+
+
+class Outbox:
+    """Collect the rows that one task sends in one batch, each with the slot of its next hop."""
+
+    def __init__(self, level: int, slot: int) -> None:
+        self.level = level
+        self.slot = slot
+        self.time = 0
+        self.rows: list[tuple[int, bytes]] = []
+        self._sequence: dict[tuple[int, int], int] = {}
+
+    def begin(self, time: int) -> None:
+        """Start a batch."""
+        self.time = time
+        self.rows = []
+        self._sequence = {}
+
+    def send_chunk(self, edge: int, level: int, slot: int, channel: int, chunk: Chunk) -> None:
+        """Send records along an edge to a slot of a later level."""
+        place = (edge, slot)
+        seq = self._sequence.get(place, 0)
+        self._sequence[place] = seq + 1
+        header = Header(DATA, level, edge, channel, slot, seq, self.time)
+        self.rows.append((self._next_hop(header), seal(header, pack_chunk(chunk))))
+
+    def send_to_sink(self, kind: int, node: int, channel: int, body: bytes) -> None:
+        """Send something to the sink: output, or what the coordinator must know."""
+        header = Header(kind, SINK_LEVEL, node, channel, self.slot, 0, self.time)
+        self.rows.append((self.slot, seal(header, body)))
+
+    def pass_on(self, payload: bytes) -> None:
+        """Send an envelope that is bound for a later level on its way, unopened."""
+        self.rows.append((self._next_hop(header_of(payload)), payload))
+
+    def _next_hop(self, header: Header) -> int:
+        # Only the last hop needs the right slot; until then an envelope stays where it is.
+        return header.slot if header.level == self.level + 1 else self.slot

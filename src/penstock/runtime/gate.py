@@ -1,0 +1,102 @@
+"""The input side of an operator: its channels, and the watermark that they agree on.
+
+A channel is one ordered input: an upstream subtask of one edge. The operator's watermark is the
+minimum over its live channels and only ever rises. A channel that has said nothing counts as
+-infinity; one that is idle or has ended holds nobody back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+
+Channel = tuple[int, int]  # (edge id, upstream subtask)
+
+
+class GatedOperator(Protocol):
+    """What a gate does to its operator."""
+
+    def advance_watermark(self, watermark: int) -> None:
+        """The operator's watermark has risen."""
+
+    def change_idle(self, idle: bool) -> None:
+        """All channels have gone idle, or one has come back."""
+
+    def finish_input(self) -> None:
+        """All channels have ended."""
+
+
+class Gate:
+    """Merge the watermarks of an operator's channels."""
+
+    def __init__(self, operator: GatedOperator, channels: list[Channel]) -> None:
+        self._operator = operator
+        self._index = {channel: i for i, channel in enumerate(channels)}
+        self._watermarks = [MIN_WATERMARK] * len(channels)
+        self._active = [True] * len(channels)
+        # A channel that comes back from idleness counts again once it has caught up.
+        self._aligned = [True] * len(channels)
+        self._ended = [False] * len(channels)
+        self.watermark = MIN_WATERMARK
+        self.idle = False
+        self.finished = False
+
+    def advance(self, channel: Channel, watermark: int) -> None:
+        """Take a watermark of one channel."""
+        i = self._index[channel]
+        if watermark <= self._watermarks[i]:
+            return
+        self._watermarks[i] = watermark
+        if not self._aligned[i] and watermark >= self.watermark:
+            self._aligned[i] = True
+        self._settle()
+
+    def set_idle(self, channel: Channel, idle: bool) -> None:
+        """Learn that a channel has nothing to say, or has something to say again."""
+        i = self._index[channel]
+        if self._ended[i] or self._active[i] is not idle:
+            return
+        self._active[i] = not idle
+        self._aligned[i] = not idle and self._watermarks[i] >= self.watermark
+        self._settle()
+        if self.idle is any(self._active):
+            self.idle = not self.idle
+            self._operator.change_idle(self.idle)
+
+    def idle_channel(self, channel: Channel) -> bool:
+        """Tell whether a channel has said that it is idle."""
+        return not self._active[self._index[channel]]
+
+    def end(self, channel: Channel) -> None:
+        """Learn that nothing more will come from a channel."""
+        i = self._index[channel]
+        if self._ended[i]:
+            return
+        self._ended[i] = True
+        self._active[i] = True
+        self._aligned[i] = True
+        self._watermarks[i] = MAX_WATERMARK
+        self._settle()
+        if all(self._ended):
+            self.finished = True
+            self._operator.finish_input()
+
+    def _settle(self) -> None:
+        marks = [w for w, aligned in zip(self._watermarks, self._aligned, strict=True) if aligned]
+        # When everyone is idle nobody is waited for: the furthest channel counts.
+        watermark = min(marks) if marks else max(self._watermarks)
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self._operator.advance_watermark(watermark)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return what the gate must know in the next batch."""
+        lists = (self._watermarks, self._active, self._aligned, self._ended)
+        return (*map(tuple, lists), self.watermark, self.idle, self.finished)
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Undo `snapshot`."""
+        lists = map(list, snapshot[:4])
+        self._watermarks, self._active, self._aligned, self._ended = lists
+        self.watermark, self.idle, self.finished = snapshot[4:]

@@ -1,0 +1,132 @@
+"""Ship a job to the workers, with the classes of the user's own script.
+
+Classes of `__main__` cannot be imported by a worker. They are pickled by value once a job and put
+into the worker's `__main__`, so that records of those classes pickle by name: fast, and equal to
+what is read back from state after a restart. It works the same for a script and a notebook.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import types
+from collections import OrderedDict
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import cloudpickle
+
+from penstock.errors import SerializationError
+from penstock.graph.plan import ExecutionPlan, PlanOperator
+
+#: Jobs that a worker process keeps at hand.
+_KEPT_JOBS = 8
+
+
+@dataclass
+class Job:
+    """A job as a worker knows it."""
+
+    token: str
+    plan: ExecutionPlan
+    #: Task instances between batches: see `penstock.runtime.slot` and `source_task`.
+    tasks: dict[Any, Any] = field(default_factory=dict)
+
+
+_jobs: OrderedDict[str, Job] = OrderedDict()
+
+
+def dump_job(plan: ExecutionPlan) -> bytes:
+    """Pickle a job for the workers.
+
+    :raises SerializationError: naming the operator whose function cannot be pickled.
+    """
+    try:
+        plan_blob = cloudpickle.dumps(plan)
+    except Exception as error:
+        raise _blame_operator(plan, error) from None
+    return pickle.dumps((list(sys.path), _dump_main_classes(), plan_blob))
+
+
+def load_job(token: str, blob: bytes) -> Job:
+    """Return the job; unpickle it the first time that this process meets it."""
+    job = _jobs.get(token)
+    if job is None:
+        # In this order: modules must be importable before classes that refer to them are read,
+        # and the script's classes must be there before instances of them are.
+        path, class_blobs, plan_blob = pickle.loads(blob)
+        sys.path.extend(entry for entry in path if entry not in sys.path)
+        for class_blob in class_blobs:
+            _install_in_main(cloudpickle.loads(class_blob))
+        job = _jobs[token] = Job(token, cloudpickle.loads(plan_blob))
+        while len(_jobs) > _KEPT_JOBS:
+            _jobs.popitem(last=False)
+    return job
+
+
+def _dump_main_classes() -> list[bytes]:
+    main = sys.modules["__main__"]
+    classes = {
+        name: value
+        for name, value in list(vars(main).items())
+        if isinstance(value, type) and value.__module__ == "__main__"
+    }
+    blobs = []
+    for name, value in classes.items():
+        try:
+            blobs.append(cloudpickle.dumps((name, value)))
+        except Exception:  # noqa: S112 - a class that no record is made of need not travel
+            continue
+    return blobs
+
+
+def _install_in_main(named_class: tuple[str, type]) -> None:
+    name, value = named_class
+    main = sys.modules["__main__"]
+    if getattr(main, name, None) is value:
+        return  # the user's own process
+    if not isinstance(main, _WorkerMain):
+        # A worker's `__main__` is Spark's: leave that module alone, and stand in for it.
+        main = sys.modules["__main__"] = _WorkerMain("__main__")
+    setattr(main, name, value)
+
+
+class _WorkerMain(types.ModuleType):
+    """The user's `__main__`, as far as a worker needs it."""
+
+
+def _blame_operator(plan: ExecutionPlan, error: Exception) -> SerializationError:
+    for operator in plan.operators:
+        try:
+            cloudpickle.dumps(operator.spec)
+        except Exception as cause:
+            return SerializationError(
+                f"the function of {operator.name!r} cannot be sent to the workers: "
+                f"{type(cause).__name__}: {cause}",
+                where=operator.describe(),
+                got=_culprit(operator),
+                todo="create it inside open() instead, or pass plain data to the function",
+            )
+    return SerializationError(f"the job cannot be sent to the workers: {error}")
+
+
+def _culprit(operator: PlanOperator) -> str | None:
+    """Name the variable or attribute that cannot be pickled, if it can be found."""
+    spec = operator.spec
+    values = [getattr(spec, f.name) for f in fields(spec)] if is_dataclass(spec) else []
+    for value in values:
+        closure = getattr(value, "__closure__", None) or ()
+        names = getattr(getattr(value, "__code__", None), "co_freevars", ())
+        held = {n: c.cell_contents for n, c in zip(names, closure, strict=False)}
+        code = getattr(value, "__code__", None)
+        if code is not None:
+            scope = value.__globals__
+            held |= {name: scope[name] for name in code.co_names if name in scope}
+        kind = "variable" if held else "attribute"
+        held = held or dict(getattr(value, "__dict__", {}))
+        for name, content in held.items():
+            try:
+                cloudpickle.dumps(content)
+            except Exception:
+                return f"{kind} {name!r} is a {type(content).__name__}"
+    return None

@@ -1,0 +1,183 @@
+"""One subtask of one operator: the part that all kinds share.
+
+An operator takes records one by one through `process` (and `process2` on its second input), or
+many at once through `process_all`, and hands results to `emit`. What stands behind `emit` is wired
+by the task: the next operator's `process` itself where there is only one, so that a chain of
+operators is a chain of plain calls.
+
+`process_all` may be given a lazy iterable and may pass one on. Whoever pulls it works record by
+record through the whole chain, so a record is done with before the next one starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.core.time import MIN_WATERMARK
+from penstock.graph.plan import PlanOperator
+from penstock.runtime.calls import python_call
+from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.function_host import FunctionHost
+from penstock.runtime.outputs import Output
+from penstock.runtime.scope import Scope
+from penstock.runtime.state.keyed_backend import KeyedBackend
+
+
+class Operator:
+    """Base of all runtime operators."""
+
+    def __init__(self, plan: PlanOperator, context: OperatorRuntimeContext, scope: Scope) -> None:
+        self.plan = plan
+        self.spec: Any = plan.spec
+        self.subtask = context.get_index_of_this_subtask()
+        self.context = context
+        self.scope = scope
+        self.backend: KeyedBackend | None = context.backend
+        self.batch_mode = context.batch_mode
+        self.watermark = MIN_WATERMARK
+        self.finished = False
+        self._hosts: list[FunctionHost] = []
+        self._calls: list[Any] = []
+        self.emit: Callable[[Any], None]
+        self.emit_all: Callable[[Iterable[Any]], None]
+        self.output: Output
+
+    def wire(self, output: Output) -> None:
+        """Connect the output. Called once, before `open`."""
+        self.output = output
+        self.emit = output.process
+        self.emit_all = output.process_all
+
+    def host(self, function: Any) -> Any:
+        """Take a user function in: it is opened, closed and its attributes are kept."""
+        self._hosts.append(FunctionHost(function, self.context))
+        return function
+
+    def call(self, function: Any, name: str) -> Callable[[Any], Any]:
+        """Host a function of one argument and return how to call it."""
+        call = python_call(self.host(function), name)
+        self._calls.append(call)
+        return call
+
+    def user_functions(self) -> list[Any]:
+        """Return the user's functions, by whose code a failure is traced to this operator."""
+        return [*(host.function for host in self._hosts), *self._calls]
+
+    # --- life cycle -----------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open the user's functions."""
+        for host in self._hosts:
+            host.open()
+
+    def begin_batch(self) -> None:
+        """Prepare for a batch."""
+
+    def end_batch(self) -> None:
+        """Send on what was held back; nothing may be left over for the next batch but state."""
+
+    def end_input(self) -> None:
+        """React to the end of all inputs, behind the last watermark."""
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for host in self._hosts:
+            host.close()
+
+    # --- records --------------------------------------------------------------------------
+
+    def process(self, value: Any) -> None:
+        """Take one record of the first input."""
+        raise TypeError(f"{type(self).__name__} takes no records")
+
+    def process2(self, value: Any) -> None:
+        """Take one record of the second input."""
+        raise TypeError(f"{type(self).__name__} has one input only")
+
+    def process_all(self, values: Iterable[Any]) -> None:
+        """Take many records of the first input."""
+        process = self.process
+        for value in values:
+            process(value)
+
+    def process_all2(self, values: Iterable[Any]) -> None:
+        """Take many records of the second input."""
+        process = self.process2
+        for value in values:
+            process(value)
+
+    # --- time -----------------------------------------------------------------------------
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Set the clock, fire the timers up to it, send it on: in this order, as Flink does."""
+        self.watermark = watermark
+        if self.backend is not None:
+            self.backend.event_timers.fire(watermark, self._fire_event_timer)
+        self.on_watermark(watermark)
+        self.output.watermark(watermark)
+
+    def on_watermark(self, watermark: int) -> None:
+        """React to a new watermark, after the timers and before it is sent on."""
+
+    def fire_processing_timers(self, time: int) -> None:
+        """Fire the processing-time timers that are due at the beginning of a batch."""
+        if self.backend is not None:
+            self.backend.processing_timers.fire(time, self._fire_processing_timer)
+
+    def next_processing_time(self) -> int | None:
+        """Return when this operator wants a batch even if there is no data."""
+        return None if self.backend is None else self.backend.processing_timers.next_time()
+
+    def _fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        assert self.backend is not None
+        self.backend.context.key = key
+        self.scope.timestamp = timestamp
+        self.on_event_timer(timestamp, key, namespace)
+
+    def _fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        assert self.backend is not None
+        self.backend.context.key = key
+        self.scope.timestamp = None
+        self.on_processing_timer(timestamp, key, namespace)
+
+    def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """React to an event-time timer."""
+
+    def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """React to a processing-time timer."""
+
+    # --- what the gate says ---------------------------------------------------------------
+
+    def change_idle(self, idle: bool) -> None:
+        """All inputs have gone idle, or one has come back."""
+        self.output.set_idle(idle)
+
+    def finish_input(self) -> None:
+        """All inputs have ended."""
+        self.finished = True
+        self.end_input()
+        self.output.end()
+
+    # --- state that is not keyed ----------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the next batch must know beside keyed state; picklable."""
+        state: dict[str, Any] = {}
+        for i, host in enumerate(self._hosts):
+            if (saved := host.snapshot()) is not None:
+                state[f"function{i}"] = saved
+        if (counters := self.context.dump_accumulators()) is not None:
+            state["accumulators"] = counters
+        if self.watermark != MIN_WATERMARK or self.finished:
+            state["time"] = (self.watermark, self.finished)
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Undo `snapshot`. Called after `open`."""
+        for i, host in enumerate(self._hosts):
+            if (saved := state.get(f"function{i}")) is not None:
+                host.restore(saved)
+        if "accumulators" in state:
+            self.context.load_accumulators(state["accumulators"])
+        self.watermark, self.finished = state.get("time", (MIN_WATERMARK, False))

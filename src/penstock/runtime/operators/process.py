@@ -1,0 +1,115 @@
+"""Process functions on one input, keyed and not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.core.functions import KeyedProcessFunction, ProcessFunction
+from penstock.core.output_tag import OutputTag
+from penstock.core.time import TimeDomain, TimerService
+from penstock.runtime.context import OperatorTimerService
+from penstock.runtime.operators.base import Operator
+
+
+class ResultOperator(Operator):
+    """An operator whose function returns or yields results, some of them for side outputs."""
+
+    def timers(self) -> OperatorTimerService:
+        """Return the timer service that the function's contexts hand out."""
+        return OperatorTimerService(
+            self.backend, self.scope, lambda: self.watermark, self.plan.describe()
+        )
+
+    def send(self, results: Iterable[Any] | None) -> None:
+        """Send results on: `(OutputTag, value)` pairs to side outputs, the others to the main."""
+        if results is None:
+            return
+        emit = self.emit
+        for result in results:
+            if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                self.output.to_side(result[0].tag_id, result[1])
+            else:
+                emit(result)
+
+
+class ElementContextImpl(KeyedProcessFunction.Context, ProcessFunction.Context):
+    """What is known while a record is processed: one object, read through to the task's scope."""
+
+    def __init__(self, operator: ResultOperator) -> None:
+        self._operator = operator
+        self._scope = operator.scope
+        self._timers = operator.timers()
+
+    def timestamp(self) -> int | None:
+        return self._scope.timestamp
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def get_current_key(self) -> Any:
+        backend = self._operator.backend
+        return None if backend is None else backend.context.key
+
+    def output(self, output_tag: OutputTag[Any], value: Any) -> None:
+        self._operator.output.to_side(output_tag.tag_id, value)
+
+
+class TimerContextImpl(ElementContextImpl, KeyedProcessFunction.OnTimerContext):
+    """What is known while a timer fires."""
+
+    domain = TimeDomain.EVENT_TIME
+
+    def time_domain(self) -> TimeDomain:
+        return self.domain
+
+
+class ProcessOperator(ResultOperator):
+    """A process function on a stream that is not keyed."""
+
+    def open(self) -> None:
+        """Open the user's function."""
+        self._context = ElementContextImpl(self)
+        function = self.host(self.spec.function)
+        super().open()
+        self._process = function.process_element
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        self.send(self._process(value, self._context))
+
+
+class TimerOperator(ResultOperator):
+    """An operator whose function is told about timers."""
+
+    def open(self) -> None:
+        """Open the user's function."""
+        self._timer_context = TimerContextImpl(self)
+        super().open()
+
+    function: Any
+
+    def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """Call the function's `on_timer`."""
+        self._timer_context.domain = TimeDomain.EVENT_TIME
+        self.send(self.function.on_timer(timestamp, self._timer_context))
+
+    def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """Call the function's `on_timer`."""
+        self._timer_context.domain = TimeDomain.PROCESSING_TIME
+        self.send(self.function.on_timer(timestamp, self._timer_context))
+
+
+class KeyedProcessOperator(TimerOperator):
+    """A process function on a keyed stream."""
+
+    def open(self) -> None:
+        """Open the user's function."""
+        self._context = ElementContextImpl(self)
+        self.function = self.host(self.spec.function)
+        super().open()
+        self._process = self.function.process_element
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        self.send(self._process(value, self._context))

@@ -1,0 +1,82 @@
+"""Rolling reduce and fold: every record gives the updated result of its key.
+
+In BATCH mode only the last result of each key is sent on, at the end of the input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.calls import method_of
+from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.state.tables import ValueTable
+
+
+#: Stands for None, which is a legal result but cannot be held as state.
+_NONE = ...
+
+
+class _RollingOperator(Operator):
+    """Keep one value a key and send each new one on."""
+
+    def open(self) -> None:
+        """Open the user's function."""
+        assert self.backend is not None
+        self._table: ValueTable = self.backend.table("rolling", "value")
+        self._keys = self.backend.context
+        function = self.host(self.spec.function)
+        super().open()
+        self._call = method_of(function, self.method)
+
+    method = ""
+
+    def end_input(self) -> None:
+        """In BATCH mode, send the results."""
+        if self.batch_mode:
+            self.scope.timestamp = None
+            for key in self._table.sorted_keys():
+                result = self._table.get(key)
+                self._send(None if result is _NONE else result)
+
+    def _hold(self, key: Any, result: Any) -> None:
+        self._table.put(key, _NONE if result is None else result)
+        if not self.batch_mode:
+            self._send(result)
+
+    def _send(self, result: Any) -> None:
+        # A copy for an operator of the same task: were it to change the object in place, it would
+        # change the state. An exchange takes its own copy.
+        self.emit(thaw(freeze(result)) if self.output.local else result)
+
+
+class ReduceOperator(_RollingOperator):
+    """Combine each record with the result so far."""
+
+    method = "reduce"
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        key, table = self._keys.key, self._table
+        held = table.get(key)
+        if held is not None:
+            value = self._call(None if held is _NONE else held, value)
+        self._hold(key, value)
+
+
+class FoldOperator(_RollingOperator):
+    """Combine each record with the result so far, beginning with an initial value."""
+
+    method = "fold"
+
+    def open(self) -> None:
+        """Open the user's function."""
+        super().open()
+        self._initial = freeze(self.spec.initial)
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        key, table = self._keys.key, self._table
+        held = table.get(key)
+        before = thaw(self._initial) if held is None else None if held is _NONE else held
+        self._hold(key, self._call(before, value))

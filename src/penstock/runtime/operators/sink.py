@@ -1,0 +1,90 @@
+"""Sinks: writers of the `Sink` contract, and the user's own sink functions."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Any
+
+from penstock.core.functions import SinkFunction
+from penstock.core.io import SinkWriter, WriterContext
+from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.operators.base import Operator
+
+
+class SinkOperator(Operator):
+    """Feed a sink's writer, and collect what it prepares for publishing at the end of a batch."""
+
+    _writer: SinkWriter
+
+    def open(self) -> None:
+        """Make the writer."""
+        super().open()
+        self._start_writer(None)
+
+    def _start_writer(self, restored: Any) -> None:
+        scope = self.scope
+        context = WriterContext(self.subtask, self.plan.parallelism, lambda: scope.time, restored)
+        self._writer = self.spec.sink.create_writer(context)
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        self._writer.write(value, self.scope.timestamp)
+
+    def take_committables(self) -> list[bytes]:
+        """Return what must be published for this batch."""
+        return self._writer.prepare_commit(self.finished)
+
+    def close(self) -> None:
+        """Close the writer."""
+        super().close()
+        self._writer.close()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the next batch must know."""
+        state = super().snapshot()
+        if (saved := self._writer.snapshot_state()) is not None:
+            state["writer"] = pickle.dumps(saved, PROTOCOL)
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Undo `snapshot`."""
+        super().restore(state)
+        if "writer" in state:
+            self._writer.close()
+            self._start_writer(pickle.loads(state["writer"]))
+
+
+class _SinkContext(SinkFunction.Context):
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def current_processing_time(self) -> int:
+        return self._operator.scope.time
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def timestamp(self) -> int | None:
+        return self._operator.scope.timestamp
+
+
+class SinkFunctionOperator(Operator):
+    """Call the user's sink function for every record."""
+
+    def open(self) -> None:
+        """Open the user's function."""
+        function = self.host(self.spec.function)
+        super().open()
+        invoke = function.invoke
+        context = _SinkContext(self)
+        try:
+            takes_context = len(inspect.signature(invoke).parameters) > 1
+        except (TypeError, ValueError):
+            takes_context = True
+        self._invoke = invoke
+        self._arguments: tuple[Any, ...] = (context,) if takes_context else ()
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        self._invoke(value, *self._arguments)

@@ -1,0 +1,116 @@
+"""The source's own part of a level-0 task: read ranges, stamp records, merge splits' watermarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.core.io import BatchRead, Source, SourceBatch, SplitRange
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, WatermarkSource
+
+
+class SourceOperator(Operator):
+    """Feed a subtask's share of a batch into the task."""
+
+    def open(self) -> None:
+        """Prepare to read."""
+        super().open()
+        self._source: Source = self.spec.source
+        self._splits: dict[str, WatermarkSource] = {}
+        self._interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
+        self._idle = False
+        self._where = self.plan.describe()
+
+    def run(self, read: BatchRead) -> None:
+        """Read the ranges of a batch and send their records on."""
+        if self.finished:
+            return
+        if self.spec.strategy is not None:
+            for part in read.ranges:
+                self._marks_of(part.split)
+            for marks in self._splits.values():
+                marks.begin_batch()
+        for part in read.ranges:
+            for batch in self._source.read(part):
+                self._feed(part, batch)
+            if part.last:
+                self._splits.pop(part.split, None)
+                self._changed()
+        for marks in self._splits.values():
+            marks.end_batch()
+        if read.ended:
+            self.watermark = MAX_WATERMARK
+            self.output.watermark(MAX_WATERMARK)
+            self.finish_input()
+
+    def _feed(self, part: SplitRange, batch: SourceBatch) -> None:
+        start = 0
+        for position, watermark in batch.marks:
+            self._send(part, batch, start, position)
+            self._advance(watermark)
+            start = position
+        self._send(part, batch, start, len(batch.values))
+
+    def _send(self, part: SplitRange, batch: SourceBatch, start: int, end: int) -> None:
+        if start == end:
+            return
+        values: Any = batch.values if end - start == len(batch.values) else batch.values[start:end]
+        if batch.timestamps is None:
+            self.scope.timestamp = None
+            # Unset again for every record: a strategy sets it, and the next must not inherit it.
+            if self.spec.strategy is not None:
+                values = self._timed(values, [None] * len(values))
+        else:
+            values = self._timed(values, batch.timestamps[start:end])
+        if self.spec.strategy is not None:
+            values = self._splits[part.split].stamp(values, self._where)
+        self.emit_all(values)
+
+    def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:
+        scope = self.scope
+        for value, scope.timestamp in zip(values, timestamps, strict=True):  # noqa: B020
+            yield value
+
+    def _marks_of(self, split: str) -> WatermarkSource:
+        marks = self._splits.get(split)
+        if marks is None:
+            strategy = self.spec.strategy
+            marks = WatermarkSource(strategy, self.scope, self._interval, self._changed)
+            self._splits[split] = marks
+        return marks
+
+    def _changed(self) -> None:
+        if not self._splits:
+            return
+        live = [marks for marks in self._splits.values() if not marks.idle]
+        idle = not live
+        if idle is not self._idle:
+            self._idle = idle
+            self.output.set_idle(idle)
+        self._advance(min((marks.watermark for marks in live), default=MIN_WATERMARK))
+
+    def _advance(self, watermark: int) -> None:
+        if watermark > self.watermark and not self.batch_mode:
+            self.watermark = watermark
+            self.output.watermark(watermark)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the next split becomes idle if nothing comes."""
+        if self.finished:
+            return None
+        due = (marks.idle_at() for marks in self._splits.values())
+        return min((time for time in due if time is not None), default=None)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the next batch must know."""
+        splits = {split: marks.snapshot() for split, marks in self._splits.items()}
+        return {**super().snapshot(), "splits": splits, "idle": self._idle}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Undo `snapshot`."""
+        super().restore(state)
+        for split, saved in state["splits"].items():
+            self._marks_of(split).restore(saved)
+        self._idle = state["idle"]

@@ -1,0 +1,128 @@
+"""Where an operator's results go: next operators of the same task, and exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.gate import Channel, Gate
+
+
+class Consumer(Protocol):
+    """One taker of an operator's results."""
+
+    process: Callable[[Any], None]
+    process_all: Callable[[Iterable[Any]], None]
+
+    def watermark(self, watermark: int) -> None:
+        """Take a watermark."""
+
+    def set_idle(self, idle: bool) -> None:
+        """Learn that the stream is idle, or active again."""
+
+    def end(self) -> None:
+        """Learn that the stream has ended."""
+
+
+class LocalConsumer:
+    """An operator of the same task: records are direct calls of its methods."""
+
+    def __init__(
+        self,
+        process: Callable[[Any], None],
+        process_all: Callable[[Iterable[Any]], None],
+        gate: Gate,
+        channel: Channel,
+    ) -> None:
+        self.process = process
+        self.process_all = process_all
+        self._gate = gate
+        self._channel = channel
+
+    def watermark(self, watermark: int) -> None:
+        """Take a watermark."""
+        self._gate.advance(self._channel, watermark)
+
+    def set_idle(self, idle: bool) -> None:
+        """Learn that the stream is idle, or active again."""
+        self._gate.set_idle(self._channel, idle)
+
+    def end(self) -> None:
+        """Learn that the stream has ended."""
+        self._gate.end(self._channel)
+
+
+def _drop(value: Any) -> None:
+    """Nobody takes it."""
+
+
+def _drop_all(values: Iterable[Any]) -> None:
+    for _ in values:  # pull: the operators in front must run all the same
+        pass
+
+
+class _FanOut:
+    """Several takers of the same records. Each gets an object of its own, as in Flink."""
+
+    def __init__(self, consumers: list[Consumer]) -> None:
+        self._first = [consumer.process for consumer in consumers[:-1]]
+        self._last = consumers[-1].process
+
+    def process(self, value: Any) -> None:
+        entry = freeze(value)
+        if entry is value:
+            for process in self._first:
+                process(value)
+        else:
+            for process in self._first:
+                process(thaw(entry))
+        self._last(value)
+
+    def process_all(self, values: Iterable[Any]) -> None:
+        process = self.process
+        for value in values:
+            process(value)
+
+
+class Output:
+    """All takers of one operator: of its main output, and of its side outputs by tag."""
+
+    def __init__(self, main: list[Consumer], sides: dict[str, list[Consumer]]) -> None:
+        self.process, self.process_all = _joined(main)
+        self.sides = {tag: _joined(consumers)[0] for tag, consumers in sides.items()}
+        #: Whether an operator of the same task is handed the very objects that are emitted.
+        self.local = any(isinstance(consumer, LocalConsumer) for consumer in main)
+        self._all = [*main, *(consumer for group in sides.values() for consumer in group)]
+
+    def to_side(self, tag: str, value: Any) -> None:
+        """Send a record to a side output; nobody may be listening."""
+        process = self.sides.get(tag)
+        if process is not None:
+            process(value)
+
+    def watermark(self, watermark: int) -> None:
+        """Send a watermark to everybody."""
+        for consumer in self._all:
+            consumer.watermark(watermark)
+
+    def set_idle(self, idle: bool) -> None:
+        """Tell everybody that the stream is idle, or active again."""
+        for consumer in self._all:
+            consumer.set_idle(idle)
+
+    def end(self) -> None:
+        """Tell everybody that the stream has ended."""
+        for consumer in self._all:
+            consumer.end()
+
+
+def _joined(
+    consumers: list[Consumer],
+) -> tuple[Callable[[Any], None], Callable[[Iterable[Any]], None]]:
+    if not consumers:
+        return _drop, _drop_all
+    if len(consumers) == 1:
+        return consumers[0].process, consumers[0].process_all
+    fan_out = _FanOut(consumers)
+    return fan_out.process, fan_out.process_all

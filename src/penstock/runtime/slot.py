@@ -1,0 +1,86 @@
+"""Run one batch of one stateful slot: open what is bound for it, pass the rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.graph.specs import Broadcast
+from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache
+from penstock.runtime.envelope import Header, header_of, unpack_chunk
+from penstock.runtime.job import Job
+from penstock.runtime.state.log import SlotLog, SlotStore
+from penstock.runtime.task import Task
+
+
+class _Slot:
+    """A task together with the log that keeps its state."""
+
+    def __init__(self, job: Job, level: int, slot: int) -> None:
+        operators = [op for op in job.plan.at_level(level) if slot < op.parallelism]
+        self.task = Task(job.plan, operators, level, slot, (level, slot))
+        self.log = SlotLog()
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self.task.close()
+
+
+def run_slot(
+    job: Job,
+    level: int,
+    slot: int,
+    payloads: Iterable[bytes],
+    store: SlotStore,
+    cache: TaskCache = TASKS,
+) -> list[tuple[int, bytes]]:
+    """Work through a batch's envelopes of one slot; return rows `(slot of next hop, payload)`.
+
+    The order of the payloads does not matter: they are sorted into the order that every run of
+    this batch has.
+    """
+    place = (job.token, level, slot)
+    instance: _Slot | None = cache.take(place)
+    if instance is None:
+        instance = _Slot(job, level, slot)
+    if not instance.log.catch_up(store, instance.task):
+        instance = _Slot(job, level, slot)
+        instance.log.catch_up(store, instance.task)
+    task = instance.task
+    mine: list[tuple[Header, bytes]] = []
+    others: list[bytes] = []
+    for payload in payloads:
+        header = header_of(payload)
+        if header.level == level:
+            mine.append((header, payload))
+        else:
+            others.append(payload)
+    task.begin_batch(mine[0][0].time if mine else _time_of(others))
+    for payload in others:
+        task.outbox.pass_on(payload)
+    broadcast = _broadcast_edges(job, level)
+    mine.sort(key=lambda item: (item[0].node not in broadcast, *_turn(item[0])))
+    for header, payload in mine:
+        task.feed(header.node, header.channel, unpack_chunk(payload))
+    rows = task.end_batch()
+    instance.log.append(store, task)
+    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
+    cache.put(place, instance, instance.log.bytes, budget)
+    return rows
+
+
+def _turn(header: Header) -> tuple[int, int, int]:
+    return header.seq, header.node, header.channel
+
+
+def _time_of(payloads: list[bytes]) -> int:
+    return header_of(payloads[0]).time if payloads else 0
+
+
+def _broadcast_edges(job: Job, level: int) -> set[int]:
+    """Edges whose records every slot gets come first in a batch: they set the scene."""
+    return {
+        edge.id
+        for op in job.plan.at_level(level)
+        for edge in op.inputs
+        if isinstance(edge.partitioner, Broadcast)
+    }

@@ -1,0 +1,189 @@
+"""Keyed state as user functions hold it: thin views of the tables, for the current key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.core.state import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    ValueState,
+)
+from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
+
+
+class KeyContext:
+    """The storage key that state handles work under; `NO_KEY` outside of any record."""
+
+    __slots__ = ("key",)
+
+    def __init__(self) -> None:
+        self.key: Any = NO_KEY
+
+
+class _NoKey:
+    """There is no current key. Unhashable, so that using it as one fails at once."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "<no key>"
+
+
+NO_KEY: Any = _NoKey()
+
+
+class _Handle:
+    """A state handle belongs to its worker: it never travels with an object that holds it."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a state handle cannot be pickled")
+
+
+class ValueStateHandle(_Handle, ValueState[Any]):
+    """See `ValueState`."""
+
+    __slots__ = ("_context", "_table")
+
+    def __init__(self, table: ValueTable, context: KeyContext) -> None:
+        self._table = table
+        self._context = context
+
+    def value(self) -> Any:
+        return self._table.get(self._context.key)
+
+    def update(self, value: Any) -> None:
+        self._table.put(self._context.key, value)
+
+    def clear(self) -> None:
+        self._table.remove(self._context.key)
+
+
+class ListStateHandle(_Handle, ListState[Any]):
+    """See `ListState`."""
+
+    __slots__ = ("_context", "_table")
+
+    def __init__(self, table: ListTable, context: KeyContext) -> None:
+        self._table = table
+        self._context = context
+
+    def get(self) -> Iterable[Any]:
+        return self._table.get(self._context.key)
+
+    def add(self, value: Any) -> None:
+        self._table.add(self._context.key, value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._table.add(self._context.key, value)
+
+    def update(self, values: Iterable[Any]) -> None:
+        self._table.replace(self._context.key, values)
+
+    def clear(self) -> None:
+        self._table.remove(self._context.key)
+
+    def __iter__(self) -> Any:
+        return iter(self.get())
+
+
+class MapStateHandle(_Handle, MapState[Any, Any]):
+    """See `MapState`."""
+
+    __slots__ = ("_context", "_table")
+
+    def __init__(self, table: MapTable, context: KeyContext) -> None:
+        self._table = table
+        self._context = context
+
+    def get(self, key: Any) -> Any:
+        return self._table.get(self._context.key, key)
+
+    def put(self, key: Any, value: Any) -> None:
+        self._table.put(self._context.key, key, value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self._table.put(self._context.key, key, value)
+
+    def remove(self, key: Any) -> None:
+        self._table.discard(self._context.key, key)
+
+    def contains(self, key: Any) -> bool:
+        return self._table.contains(self._context.key, key)
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return self._table.items(self._context.key)
+
+    def keys(self) -> Iterable[Any]:
+        return self._table.names(self._context.key)
+
+    def values(self) -> Iterable[Any]:
+        return [value for _, value in self._table.items(self._context.key)]
+
+    def is_empty(self) -> bool:
+        return self._context.key not in self._table.data
+
+    def clear(self) -> None:
+        self._table.remove(self._context.key)
+
+    __getitem__ = get
+    __setitem__ = put
+    __delitem__ = remove
+    __contains__ = contains
+
+    def __iter__(self) -> Any:
+        return iter(self.keys())
+
+
+class ReducingStateHandle(_Handle, ReducingState[Any]):
+    """See `ReducingState`."""
+
+    __slots__ = ("_context", "_reduce", "_table")
+
+    def __init__(self, table: ValueTable, context: KeyContext, reduce: Any) -> None:
+        self._table = table
+        self._context = context
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self._table.get(self._context.key)
+
+    def add(self, value: Any) -> None:
+        key = self._context.key
+        current = self._table.get(key)
+        self._table.put(key, value if current is None else self._reduce(current, value))
+
+    def clear(self) -> None:
+        self._table.remove(self._context.key)
+
+
+class AggregatingStateHandle(_Handle, AggregatingState[Any, Any]):
+    """See `AggregatingState`."""
+
+    __slots__ = ("_context", "_function", "_table")
+
+    def __init__(self, table: ValueTable, context: KeyContext, function: Any) -> None:
+        self._table = table
+        self._context = context
+        self._function = function
+
+    def get(self) -> Any:
+        accumulator = self._table.get(self._context.key)
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        key = self._context.key
+        accumulator = self._table.get(key)
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        self._table.put(key, self._function.add(value, accumulator))
+
+    def clear(self) -> None:
+        self._table.remove(self._context.key)

@@ -1,0 +1,286 @@
+"""A task: the operators of one slot at one level (or of one source's subtask), wired and fed.
+
+A task lives from batch to batch in a worker. Within a batch: fire the processing-time timers that
+are due, feed the chunks, end the batch operator by operator, flush what leaves.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cloudpickle
+
+from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
+from penstock.runtime.build import OPERATORS
+from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.envelope import ACCUMULATORS, COMMITTABLE, TIMER, Chunk, Outbox
+from penstock.runtime.exchange import ExchangeWriter, make_writer, senders_to
+from penstock.runtime.failure import describe
+from penstock.runtime.gate import Channel, Gate
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.outputs import Consumer, LocalConsumer, Output
+from penstock.runtime.scope import Scope
+from penstock.runtime.state.keyed_backend import KeyedBackend
+
+#: Where the parts of a task that are not keyed stand among the operators of a delta.
+_WRITERS = "\0writers"
+
+
+class Task:
+    """The operators of one subtask.
+
+    :param operators: those that run here, in topological order.
+    :param place: what the coordinator knows the task by when it asks for a batch at some time.
+    """
+
+    def __init__(
+        self, plan: ExecutionPlan, operators: list[PlanOperator], level: int, subtask: int,
+        place: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self.subtask = subtask
+        self.scope = Scope()
+        self.outbox = Outbox(level, subtask)
+        self._plan = plan
+        self._place = place
+        self._by_id = {op.id: op for op in plan.operators}
+        self._writers: dict[int, ExchangeWriter] = {}
+        self._saved: dict[Any, bytes] = {}
+        self._loaded: dict[Any, bytes] = {}
+        self._reported_timer: int | None = None
+        self._reported_accumulators: dict[int, bytes] = {}
+        self.operators: list[Operator] = [self._make(op) for op in operators]
+        self._operator = {op.plan.id: op for op in self.operators}
+        self._gates = {op.plan.id: self._gate(op) for op in self.operators}
+        for operator in self.operators:
+            operator.wire(self._output(operator.plan))
+        self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
+        try:
+            for operator in self.operators:
+                operator.open()
+        except Exception as error:
+            raise describe(error, self.operators) from error
+
+    # --- wiring ---------------------------------------------------------------------------
+
+    def _make(self, op: PlanOperator) -> Operator:
+        # A copy for this subtask: functions keep things in attributes.
+        spec = cloudpickle.loads(cloudpickle.dumps(op.spec))
+        plan = PlanOperator(**{**vars(op), "spec": spec})
+        backend = KeyedBackend(op.describe()) if spec.keyed else None
+        context = OperatorRuntimeContext(
+            plan, self.subtask, backend, self.scope, self._plan.settings, self._plan.batch_mode
+        )
+        return OPERATORS[type(spec)](plan, context, self.scope)
+
+    def _gate(self, operator: Operator) -> Gate:
+        channels: list[Channel] = []
+        for edge in operator.plan.inputs:
+            if edge.crosses:
+                senders = self._by_id[edge.source].parallelism
+                here = senders_to(
+                    edge.partitioner, self.subtask, senders, operator.plan.parallelism
+                )
+                channels += [(edge.id, sender) for sender in here]
+            else:
+                channels.append((edge.id, self.subtask))
+        return Gate(operator, channels)
+
+    def _output(self, op: PlanOperator) -> Output:
+        main: list[Consumer] = []
+        sides: dict[str, list[Consumer]] = {}
+        for edge in op.outputs:
+            group = main if edge.output_tag is None else sides.setdefault(edge.output_tag, [])
+            group.append(self._consumer(op, edge))
+        return Output(main, sides)
+
+    def _consumer(self, op: PlanOperator, edge: PlanEdge) -> Consumer:
+        if edge.crosses:
+            target = self._by_id[edge.target]
+            writer = make_writer(edge, op, target, self.subtask, self.outbox, self.scope)
+            self._writers[edge.id] = writer
+            return writer
+        receiver, gate = self._operator[edge.target], self._gates[edge.target]
+        if edge.input_index == 0:
+            process, process_all = receiver.process, receiver.process_all
+        else:
+            process, process_all = receiver.process2, receiver.process_all2
+        return LocalConsumer(process, process_all, gate, (edge.id, self.subtask))
+
+    # --- a batch --------------------------------------------------------------------------
+
+    def begin_batch(self, time: int) -> None:
+        """Start a batch at a processing time: timers that are due fire before any record."""
+        self.scope.time = time
+        self.outbox.begin(time)
+        for writer in self._writers.values():
+            writer.begin_batch(time)
+        try:
+            for operator in self.operators:
+                operator.begin_batch()
+            for operator in self.operators:
+                operator.fire_processing_timers(time)
+        except Exception as error:
+            raise describe(error, self.operators) from error
+
+    def feed(self, edge_id: int, sender: int, chunk: Chunk) -> None:
+        """Work through a chunk: records, and the watermarks between them."""
+        edge = self._edges[edge_id]
+        operator, gate = self._operator[edge.target], self._gates[edge.target]
+        channel = (edge_id, sender)
+        try:
+            if chunk.values and gate.idle_channel(channel):
+                gate.set_idle(channel, False)
+            start = 0
+            for position, watermark in chunk.marks:
+                self._records(operator, edge.input_index, chunk, start, position)
+                gate.advance(channel, watermark)
+                start = position
+            self._records(operator, edge.input_index, chunk, start, len(chunk.values))
+            if chunk.ended:
+                gate.end(channel)
+            elif chunk.idle is not None:
+                gate.set_idle(channel, chunk.idle)
+        except Exception as error:
+            raise describe(error, self.operators) from error
+
+    def _records(self, op: Operator, index: int, chunk: Chunk, start: int, end: int) -> None:
+        if start == end:
+            return
+        values, keys, times = chunk.values, chunk.keys, chunk.timestamps
+        if end - start < len(values):
+            values = values[start:end]
+            keys = keys and keys[start:end]
+            times = times and times[start:end]
+        scope = self.scope
+        if keys is None:
+            process_all = op.process_all if index == 0 else op.process_all2
+            if times is None:
+                scope.timestamp = None
+                process_all(values)
+            else:
+                process_all(self._timed(values, times))
+            return
+        assert op.backend is not None
+        context = op.backend.context
+        process = op.process if index == 0 else op.process2
+        if times is None:
+            scope.timestamp = None
+            for context.key, value in zip(keys, values, strict=True):
+                process(value)
+        else:
+            for context.key, scope.timestamp, value in zip(keys, times, values, strict=True):
+                process(value)
+
+    def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:
+        scope = self.scope
+        for scope.timestamp, value in zip(timestamps, values, strict=True):
+            yield value
+
+    def end_batch(self) -> list[tuple[int, bytes]]:
+        """End the batch and return the rows that leave the task."""
+        try:
+            for operator in self.operators:
+                operator.end_batch()
+            for operator in self.operators:
+                if isinstance(operator, SinkOperator):
+                    self._send_output(operator)
+        except Exception as error:
+            raise describe(error, self.operators) from error
+        for writer in self._writers.values():
+            writer.end_batch()
+        self._report()
+        return self.outbox.rows
+
+    def _send_output(self, operator: SinkOperator) -> None:
+        if committables := operator.take_committables():
+            body = pickle.dumps(committables, PROTOCOL)
+            self.outbox.send_to_sink(COMMITTABLE, operator.plan.id, self.subtask, body)
+
+    def _report(self) -> None:
+        due = [operator.next_processing_time() for operator in self.operators]
+        next_timer = min((time for time in due if time is not None), default=None)
+        if next_timer != self._reported_timer:
+            self._reported_timer = next_timer
+            self.outbox.send_to_sink(TIMER, *self._place, pickle.dumps(next_timer))
+        for operator in self.operators:
+            counters = operator.context.dump_accumulators()
+            key = operator.plan.id
+            if counters is not None and counters != self._reported_accumulators.get(key):
+                self._reported_accumulators[key] = counters
+                self.outbox.send_to_sink(ACCUMULATORS, key, self.subtask, counters)
+
+    # --- state ----------------------------------------------------------------------------
+
+    def take_delta(self) -> dict[Any, Any]:
+        """Return what changed since the last call.
+
+        Keyed state stands under the operator's uid, what is not keyed under `(uid,)`.
+        """
+        delta: dict[Any, Any] = {}
+        for operator in self.operators:
+            if operator.backend is not None and (changes := operator.backend.take_delta()):
+                delta[operator.plan.uid] = changes
+        for name, state in self._plain_state():
+            data = pickle.dumps(state, PROTOCOL)
+            if data != self._saved.get(name):
+                self._saved[name] = data
+                delta[(name,)] = data
+        return delta
+
+    def full_plain_state(self) -> dict[Any, Any]:
+        """Return all that is not keyed, as a delta."""
+        return {(name,): data for name, data in self._saved.items()}
+
+    def inventory(self) -> Iterator[tuple[str, str, str, list[Any], Callable[[list[Any]], Any]]]:
+        """List what is keyed: operator, place, kind, keys, and how to dump some of them."""
+        for operator in self.operators:
+            if operator.backend is not None:
+                for place, kind, keys, dump in operator.backend.inventory():
+                    yield operator.plan.uid, place, kind, keys, dump
+
+    def apply(self, delta: dict[Any, Any]) -> None:
+        """Lay a delta over the state. Call `settle` after the last one."""
+        backends = {op.plan.uid: op.backend for op in self.operators if op.backend is not None}
+        for name, changes in delta.items():
+            if isinstance(name, tuple):
+                self._saved[name[0]] = self._loaded[name[0]] = changes
+            elif name in backends:
+                backends[name].apply(changes)
+
+    def settle(self) -> None:
+        """Make everything ready for work after state has been loaded."""
+        for name, data in self._loaded.items():
+            self._restore(name, pickle.loads(data))
+        self._loaded = {}
+        for operator in self.operators:
+            if operator.backend is not None:
+                operator.backend.settle()
+
+    def _plain_state(self) -> Iterator[tuple[str, Any]]:
+        for operator in self.operators:
+            yield operator.plan.uid, (operator.snapshot(), self._gates[operator.plan.id].snapshot())
+        writers = {i: saved for i, w in self._writers.items() if (saved := w.snapshot())}
+        reported = (self._reported_timer, self._reported_accumulators)
+        yield _WRITERS, (writers, reported)
+
+    def _restore(self, name: str, state: Any) -> None:
+        if name == _WRITERS:
+            writers, (self._reported_timer, self._reported_accumulators) = state
+            for edge, saved in writers.items():
+                if edge in self._writers:
+                    self._writers[edge].restore(saved)
+            return
+        for operator in self.operators:
+            if operator.plan.uid == name:
+                own, gate = state
+                operator.restore(own)
+                self._gates[operator.plan.id].restore(gate)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for operator in self.operators:
+            operator.close()

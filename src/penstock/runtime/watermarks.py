@@ -1,0 +1,156 @@
+"""Watermark generation: timestamps given to records, and generators asked for watermarks.
+
+Flink asks a periodic generator every 200 ms of processing time. Processing time stands still
+inside a batch, so here it is asked after every so many records, counted from the batch's start,
+and at the batch's end: a replay asks at the same places.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.common.watermark import Watermark, WatermarkOutput
+from penstock.core.time import MIN_WATERMARK
+from penstock.errors import MissingTimestampError
+from penstock.runtime.calls import method_of
+from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.scope import Scope
+
+#: Setting: records between two questions to a periodic generator.
+INTERVAL_SETTING = "penstock.watermark.records"
+DEFAULT_INTERVAL = 8192
+
+
+class _Collector(WatermarkOutput):
+    """What a generator writes to."""
+
+    def __init__(self, source: WatermarkSource) -> None:
+        self._source = source
+
+    def emit_watermark(self, watermark: Watermark) -> None:
+        time = watermark.timestamp if isinstance(watermark, Watermark) else watermark
+        self._source.advance(time)
+
+    def mark_idle(self) -> None:
+        self._source.set_idle(True)
+
+    def mark_active(self) -> None:
+        self._source.set_idle(False)
+
+
+class WatermarkSource:
+    """One generator at work on one stream of records (a subtask's, or a split's).
+
+    :param on_change: called when the watermark rises or the stream goes idle or comes back.
+    """
+
+    def __init__(
+        self, strategy: Any, scope: Scope, interval: int, on_change: Callable[[], None]
+    ) -> None:
+        self._generator = strategy.generator_factory()
+        assigner = strategy.timestamp_assigner
+        self._assign = None if assigner is None else method_of(assigner, "extract_timestamp")
+        self._assigner = assigner
+        self._idle_timeout: int | None = strategy.idle_timeout_ms
+        self._scope = scope
+        self._interval = interval
+        self._on_change = on_change
+        self._output = _Collector(self)
+        self._count = 0
+        self._last_active: int | None = None
+        self.watermark = MIN_WATERMARK
+        self.idle = False
+
+    def begin_batch(self) -> None:
+        """Start counting anew."""
+        self._count = 0
+        if self._last_active is None:
+            self._last_active = self._scope.time
+
+    def stamp(self, values: Iterable[Any], where: str) -> Iterator[Any]:
+        """Yield the records, the scope's timestamp set for each, watermarks between them."""
+        scope, assign, generator = self._scope, self._assign, self._generator
+        on_event, output, interval = generator.on_event, self._output, self._interval
+        for value in values:
+            timestamp = scope.timestamp
+            if assign is not None:
+                timestamp = assign(value, MIN_WATERMARK if timestamp is None else timestamp)
+                if type(timestamp) is not int:
+                    timestamp = _whole(timestamp, value, where)
+                scope.timestamp = timestamp
+            if self.idle:
+                self.set_idle(False)
+            yield value
+            # Behind the yield: the record has been through the whole task, as in Flink, before
+            # the generator may raise the watermark.
+            on_event(value, MIN_WATERMARK if timestamp is None else timestamp, output)
+            self._count += 1
+            if self._count % interval == 0:
+                generator.on_periodic_emit(output)
+
+    def end_batch(self) -> None:
+        """Ask the generator, and look whether the stream has been silent for too long."""
+        if self._count:
+            self._last_active = self._scope.time
+        self._generator.on_periodic_emit(self._output)
+        due = self.idle_at()
+        if due is not None and self._scope.time >= due:
+            self.set_idle(True)
+
+    def idle_at(self) -> int | None:
+        """Return when the stream becomes idle if nothing comes."""
+        if self._idle_timeout is None or self.idle or self._last_active is None:
+            return None
+        return self._last_active + self._idle_timeout
+
+    def advance(self, watermark: int) -> None:
+        """Take a watermark; it never falls."""
+        if self.idle:
+            self.set_idle(False)
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self._on_change()
+
+    def set_idle(self, idle: bool) -> None:
+        """Go idle or come back."""
+        if idle is not self.idle:
+            self.idle = idle
+            self._on_change()
+
+    def snapshot(self) -> Any:
+        """Return what the next batch must know; the attributes of the user's objects too."""
+        attributes = pickle.dumps((_attributes(self._generator), _attributes(self._assigner)), PROTOCOL)
+        return self.watermark, self.idle, self._last_active, attributes
+
+    def restore(self, snapshot: Any) -> None:
+        """Undo `snapshot`."""
+        self.watermark, self.idle, self._last_active, attributes = snapshot
+        generator, assigner = pickle.loads(attributes)
+        for holder, saved in ((self._generator, generator), (self._assigner, assigner)):
+            if saved:
+                vars(holder).update(saved)
+
+
+def _attributes(holder: Any) -> dict[str, Any] | None:
+    try:
+        attributes = {k: v for k, v in vars(holder).items() if not callable(v)}
+        pickle.dumps(attributes, PROTOCOL)
+    except Exception:
+        return None
+    return attributes
+
+
+def _whole(timestamp: Any, value: Any, where: str) -> int:
+    try:
+        if int(timestamp) == timestamp:
+            return int(timestamp)
+    except (TypeError, ValueError):
+        pass
+    raise MissingTimestampError(
+        "a timestamp assigner must return epoch milliseconds as a whole number",
+        where=where,
+        got=f"{timestamp!r} for {value!r}",
+        todo="return an int from extract_timestamp(value, record_timestamp)",
+    )
