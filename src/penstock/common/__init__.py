@@ -1,0 +1,78 @@
+"""What all of Penstock's APIs share: types, rows, time, watermarks, configuration, jobs."""
+
+from penstock.common.completable_future import CompletableFuture
+from penstock.common.config_options import ConfigOption, ConfigOptions
+from penstock.common.configuration import Configuration
+from penstock.common.execution_config import ExecutionConfig
+from penstock.common.input_dependency_constraint import InputDependencyConstraint
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+from penstock.common.parameter_tool import ParameterTool
+from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.common.serialization import (
+    ByteArraySchema,
+    DeserializationSchema,
+    Encoder,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+from penstock.common.serializer import TypeSerializer
+from penstock.common.time import Duration, Instant, Time
+from penstock.common.timestamp_assigners import (
+    AscendingTimestampExtractor,
+    AssignerWithPeriodicWatermarks,
+    AssignerWithPunctuatedWatermarks,
+    BoundedOutOfOrdernessTimestampExtractor,
+)
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.types import Row, RowKind
+from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK, Watermark, WatermarkOutput
+from penstock.common.watermark_generators import WatermarkGenerator
+from penstock.common.watermark_strategy import (
+    AssignerWithPeriodicWatermarksWrapper,
+    TimestampAssigner,
+    WatermarkStrategy,
+)
+
+__all__ = [
+    "MAX_WATERMARK",
+    "MIN_WATERMARK",
+    "AscendingTimestampExtractor",
+    "AssignerWithPeriodicWatermarks",
+    "AssignerWithPeriodicWatermarksWrapper",
+    "AssignerWithPunctuatedWatermarks",
+    "BoundedOutOfOrdernessTimestampExtractor",
+    "ByteArraySchema",
+    "CompletableFuture",
+    "ConfigOption",
+    "ConfigOptions",
+    "Configuration",
+    "DeserializationSchema",
+    "Duration",
+    "Encoder",
+    "ExecutionConfig",
+    "InputDependencyConstraint",
+    "Instant",
+    "JobClient",
+    "JobExecutionResult",
+    "JobID",
+    "JobStatus",
+    "ParameterTool",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
+    "Row",
+    "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
+    "Time",
+    "TimestampAssigner",
+    "TypeInformation",
+    "TypeSerializer",
+    "Types",
+    "Watermark",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]

@@ -145,13 +145,13 @@ class ConfigOptions:
     9000
     """
 
-    OptionBuilder = OptionBuilder
-    TypedConfigOptionBuilder = TypedConfigOptionBuilder
-
     @staticmethod
     def key(key: str) -> OptionBuilder:
         """Begin an option with its key."""
         return OptionBuilder(key)
+
+    OptionBuilder = OptionBuilder
+    TypedConfigOptionBuilder = TypedConfigOptionBuilder
 
 
 def to_text(value: Any) -> str:

@@ -76,6 +76,10 @@ class Configuration:
         """Set bytes."""
         return self._write(key, bytearray(value))
 
+    def key_set(self) -> set[str]:
+        """Return the keys."""
+        return set(self._values)
+
     def get(self, option: ConfigOption[T]) -> T | None:
         """Return the value of an option, or its default."""
         if option.key in self._values:
@@ -85,10 +89,6 @@ class Configuration:
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         """Set the value of an option."""
         return self._write(option.key, value)
-
-    def key_set(self) -> set[str]:
-        """Return the keys."""
-        return set(self._values)
 
     def contains_key(self, key: str) -> bool:
         """Return whether a key is set."""

@@ -14,7 +14,7 @@ T = TypeVar("T")
 class SerializationSchema(ABC, Generic[T]):
     """Turn a record into bytes."""
 
-    def open(self) -> None:  # noqa: B027 - optional hook
+    def open(self) -> None:
         """Prepare for work. Called once in each worker before the first record."""
 
     @abstractmethod
@@ -25,7 +25,7 @@ class SerializationSchema(ABC, Generic[T]):
 class DeserializationSchema(ABC, Generic[T]):
     """Turn bytes into a record."""
 
-    def open(self) -> None:  # noqa: B027 - optional hook
+    def open(self) -> None:
         """Prepare for work. Called once in each worker before the first message."""
 
     @abstractmethod
@@ -42,9 +42,9 @@ class DeserializationSchema(ABC, Generic[T]):
 
 
 class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
-    """Strings, in a character set.
+    r"""Strings, in a character set.
 
-    >>> SimpleStringSchema().deserialize(b"caf\\xc3\\xa9")
+    >>> SimpleStringSchema().deserialize(b"caf\xc3\xa9")
     'café'
     """
 

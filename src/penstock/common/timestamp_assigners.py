@@ -108,9 +108,7 @@ class AscendingTimestampExtractor(AssignerWithPeriodicWatermarks[T]):
         if timestamp >= self._current_timestamp:
             self._current_timestamp = timestamp
         else:
-            _log.warning(
-                "Timestamp monotony violated: %s < %s", timestamp, self._current_timestamp
-            )
+            _log.warning("Timestamp monotony violated: %s < %s", timestamp, self._current_timestamp)
         return timestamp
 
     def get_current_watermark(self) -> Watermark:

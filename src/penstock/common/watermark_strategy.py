@@ -204,7 +204,7 @@ class WatermarkStrategy:
             return None
         extract = getattr(found, "extract_timestamp", None)
         if extract is not None:
-            return copy.deepcopy(found).extract_timestamp  # type: ignore[no-any-return]
+            return copy.deepcopy(found).extract_timestamp
         return _of_record(found) if _takes_one_argument(found) else found
 
     def _with(self, **settings: Any) -> WatermarkStrategy:

@@ -9,7 +9,7 @@ process, which publishes what the writers prepared once the batch is durable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,10 @@ class EnumeratorContext:
     fail: Callable[[BaseException], None]
     #: Current processing time in epoch milliseconds.
     now: Callable[[], int]
+    #: For source functions, which may ask their runtime context for these.
+    job_id: str = ""
+    max_parallelism: int | None = None
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 class SplitEnumerator(ABC):
@@ -213,10 +217,5 @@ class BatchRead:
     #: Splits of this subtask that may still give records after these ranges. One that is in
     #: `ranges` but not here has been read to its end.
     splits: tuple[str, ...] = ()
-    #: Those of `splits` that have been silent for longer than their idle timeout.
-    idle_splits: tuple[str, ...] = ()
-    #: Operators of this task that make watermarks (the source itself, or one that assigns
-    #: timestamps) whose whole subtask has been silent for longer than their idle timeout.
-    idle_operators: tuple[int, ...] = ()
     #: State of this level-0 task at the end of the batch before, as the task wrote it.
     state: bytes | None = None

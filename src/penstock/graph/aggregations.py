@@ -12,7 +12,7 @@ from penstock.core.functions import ReduceFunction
 from penstock.graph.fields import Field, get_field, replace_field
 
 
-class _FieldFunction(ReduceFunction):
+class _FieldFunction(ReduceFunction[Any]):
     """Base: a reduce function about one field."""
 
     def __init__(self, field: Field) -> None:

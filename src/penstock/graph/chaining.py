@@ -38,7 +38,9 @@ def judge_edge(graph: StreamGraph, edge: StreamEdge) -> ChainVerdict:
     if len(down.in_edges) > 1:
         return ChainVerdict(False, f"{down.name!r} has {len(down.in_edges)} inputs")
     if up.parallelism != down.parallelism:
-        return ChainVerdict(False, f"parallelism changes from {up.parallelism} to {down.parallelism}")
+        return ChainVerdict(
+            False, f"parallelism changes from {up.parallelism} to {down.parallelism}"
+        )
     if up.slot_sharing_group != down.slot_sharing_group:
         return ChainVerdict(
             False,

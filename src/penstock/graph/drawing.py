@@ -117,9 +117,7 @@ def _write_png(plan: ExecutionPlan, path: Path) -> None:
         axes.text(band.x + 8, 18, f"level {band.level}", color="#888899", fontsize=8)
     for edge in layout.edges:
         x1, y1, x2, y2 = _ends(layout, edge)
-        axes.annotate(
-            "", (x2, y2), (x1, y1), arrowprops={"arrowstyle": "-|>", "color": "#555566"}
-        )
+        axes.annotate("", (x2, y2), (x1, y1), arrowprops={"arrowstyle": "-|>", "color": "#555566"})
         axes.text((x1 + x2) / 2, (y1 + y2) / 2 - 4, edge_label(edge), ha="center", fontsize=6)
     for box in layout.boxes.values():
         text = f"{box.label}\nparallelism {box.operator.parallelism}"
@@ -127,6 +125,11 @@ def _write_png(plan: ExecutionPlan, path: Path) -> None:
             patches.Rectangle((box.x, box.y), box.width, BOX_HEIGHT, fc="white", ec="#555577")
         )
         axes.text(
-            box.x + box.width / 2, box.y + BOX_HEIGHT / 2, text, ha="center", va="center", fontsize=8
+            box.x + box.width / 2,
+            box.y + BOX_HEIGHT / 2,
+            text,
+            ha="center",
+            va="center",
+            fontsize=8,
         )
     figure.savefig(path)

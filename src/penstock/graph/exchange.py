@@ -9,7 +9,8 @@ from __future__ import annotations
 from penstock.errors import GraphError
 from penstock.graph.job_graph import build_job_graph
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
-from penstock.graph.specs import Forward
+from penstock.graph.row_types import make_converter
+from penstock.graph.specs import FilterSpec, Forward, TimestampsSpec
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 #: Operator and edge ids travel as two bytes in every envelope.
@@ -83,6 +84,7 @@ def _plan_edge(edge: StreamEdge, levels: dict[int, int]) -> PlanEdge:
 def _plan_operator(
     node: StreamNode, level: int, origin: int | None, edges: dict[int, PlanEdge], chain: str
 ) -> PlanOperator:
+    keeps_type = isinstance(node.spec, (FilterSpec, TimestampsSpec))
     return PlanOperator(
         id=node.id,
         uid=node.uid,
@@ -96,6 +98,7 @@ def _plan_operator(
         outputs=tuple(edges[edge.id] for edge in node.out_edges),
         origin=origin,
         chain=chain,
+        converter=None if keeps_type else make_converter(node.output_type),
     )
 
 

@@ -29,6 +29,8 @@ def get_field(record: Any, field: Field) -> Any:
     :raises TypeMismatchError: if the record has no such field.
     """
     try:
+        if type(field) is int and isinstance(record, (tuple, list)):
+            return record[field]
         if _is_path(record, field):
             outer, inner = str(field).split(".", 1)
             return get_field(get_field(record, outer), inner)
@@ -50,6 +52,8 @@ def replace_field(record: Any, field: Field, value: Any) -> Any:
     :raises TypeMismatchError: if the record has no such field.
     """
     try:
+        if type(record) is tuple and type(field) is int and 0 <= field < len(record):
+            return (*record[:field], value, *record[field + 1 :])
         if _is_path(record, field):
             outer, inner = str(field).split(".", 1)
             return replace_field(
@@ -60,7 +64,7 @@ def replace_field(record: Any, field: Field, value: Any) -> Any:
             changed = (*record[:position], value, *record[position + 1 :])
             return type(record)._make(changed) if hasattr(record, "_make") else changed
         if isinstance(record, (list, Row, dict)):
-            result = copy.copy(record)
+            result: Any = copy.copy(record)
             result[_position(record, field) if isinstance(record, list) else field] = value
             return result
         if _is_object(record):
@@ -99,14 +103,12 @@ class Projection:
 def _is_path(record: Any, field: Field) -> bool:
     if not isinstance(field, str) or "." not in field:
         return False
-    return not (isinstance(record, dict) and field in record)
+    return not (isinstance(record, (dict, Row)) and field in record)
 
 
 def _position(record: tuple[Any, ...] | list[Any], field: Field) -> int:
     if isinstance(field, int):
-        if not 0 <= field < len(record):
-            raise IndexError(field)
-        return field
+        return range(len(record))[field]  # counts from the end too, and refuses what is outside
     names = getattr(record, "_fields", ())
     if field in names:
         return int(names.index(field))

@@ -108,6 +108,7 @@ def _order_rows(plan: ExecutionPlan, columns: dict[int, int]) -> dict[int, list[
         rows.setdefault(columns[operator.id], []).append(operator.id)
     row_of: dict[int, float] = {}
     for column in sorted(rows):
+
         def mean_row(operator_id: int) -> float:
             feeding = [row_of[edge.source] for edge in plan.operator(operator_id).inputs]
             return sum(feeding) / len(feeding) if feeding else float(operator_id)

@@ -6,6 +6,7 @@ stateful slots; all operators of one level and one subtask index share a slot.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,8 @@ class PlanOperator:
     origin: int | None = None
     #: Name of the chain (Flink's task) that the operator belongs to, for metrics and drawings.
     chain: str = ""
+    #: Turns each record of the main output into one of the declared type; None leaves it as it is.
+    converter: Callable[[Any], Any] | None = None
 
     def describe(self) -> str:
         """Say which operator, and where in the user's program it was made."""

@@ -76,5 +76,7 @@ def _level_title(plan: ExecutionPlan, level: int) -> str:
 def _describe(operator: PlanOperator) -> str:
     text = f"[{operator.id}] {operator.name} (parallelism {operator.parallelism})"
     if operator.inputs:
-        text += " <- " + ", ".join(f"{edge_label(edge)} [{edge.source}]" for edge in operator.inputs)
+        text += " <- " + ", ".join(
+            f"{edge_label(edge)} [{edge.source}]" for edge in operator.inputs
+        )
     return text

@@ -161,3 +161,60 @@ class Global(Partitioner):
 class Custom(Partitioner):
     partitioner: Any  # callable (key, num_partitions) -> int, or core Partitioner object
     key_selector: Any
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Elements of a window are reduced as they come."""
+
+    function: Any
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """Elements of a window go into an accumulator as they come."""
+
+    function: Any  # core AggregateFunction
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Elements of a window go into an accumulator that begins with a given value."""
+
+    initial: Any
+    function: Any
+
+
+@dataclass(frozen=True)
+class WindowSpec(OperatorSpec):
+    """A window on a keyed stream: what belongs to it, when it fires and what it becomes."""
+
+    assigner: Any  # core.windowing.WindowAssigner
+    trigger: Any  # core.windowing.Trigger
+    combine: Reduced | Aggregated | Folded | None = None  # None: all elements are kept
+    function: Any = None  # called with the window's content; None: the combined value is sent on
+    #: Whether the function is one of `window_all`, which is told no key.
+    all_windows: bool = False
+    evictor: Any = None
+    allowed_lateness: int = 0  # milliseconds
+    late_tag: str | None = None  # tag id of the side output of late records
+    keyed = True
+
+
+@dataclass(frozen=True)
+class CoGroupSpec(WindowSpec):
+    """A window over two keyed inputs; its function gets the elements of both sides."""
+
+    pairs: str = "co_group"  # or "join", "flat_join": called for each pair instead
+
+
+@dataclass(frozen=True)
+class IntervalJoinSpec(OperatorSpec):
+    """Pairs of two keyed inputs: left time + lower <= right time <= left time + upper."""
+
+    lower: int  # milliseconds, inclusive
+    upper: int
+    function: Any  # core ProcessJoinFunction
+    left_late_tag: str | None = None
+    right_late_tag: str | None = None
+    keyed = True

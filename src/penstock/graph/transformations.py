@@ -92,7 +92,7 @@ class OperatorTransformation(Transformation):
     def set_parallelism(self, parallelism: int) -> None:
         """Set the number of subtasks.
 
-        :raises GraphError: if it is not a positive number, or the operator runs in one subtask only.
+        :raises GraphError: if it is below 1, or the operator can run in one subtask only.
         """
         self._require_positive("parallelism", parallelism)
         if self.non_parallel and parallelism != 1:
@@ -100,7 +100,7 @@ class OperatorTransformation(Transformation):
                 what="the parallelism of a non-parallel operator must be 1",
                 where=self.describe(),
                 got=f"set_parallelism({parallelism})",
-                todo="leave its parallelism alone, and call rebalance() behind it to spread the work",
+                todo="leave it at 1, and call rebalance() behind the operator to spread the work",
             )
         self._require_room(parallelism, self.max_parallelism)
         self.parallelism = parallelism

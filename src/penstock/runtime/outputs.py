@@ -85,11 +85,39 @@ class _FanOut:
             process(value)
 
 
+class _Converted:
+    """Turn records into ones of the declared type on their way out."""
+
+    def __init__(
+        self,
+        convert: Callable[[Any], Any],
+        process: Callable[[Any], None],
+        process_all: Callable[[Iterable[Any]], None],
+    ) -> None:
+        self._convert = convert
+        self._process = process
+        self._process_all = process_all
+
+    def process(self, value: Any) -> None:
+        self._process(self._convert(value))
+
+    def process_all(self, values: Iterable[Any]) -> None:
+        self._process_all(map(self._convert, values))
+
+
 class Output:
     """All takers of one operator: of its main output, and of its side outputs by tag."""
 
-    def __init__(self, main: list[Consumer], sides: dict[str, list[Consumer]]) -> None:
+    def __init__(
+        self,
+        main: list[Consumer],
+        sides: dict[str, list[Consumer]],
+        converter: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.process, self.process_all = _joined(main)
+        if converter is not None:
+            converted = _Converted(converter, self.process, self.process_all)
+            self.process, self.process_all = converted.process, converted.process_all
         self.sides = {tag: _joined(consumers)[0] for tag, consumers in sides.items()}
         #: Whether an operator of the same task is handed the very objects that are emitted.
         self.local = any(isinstance(consumer, LocalConsumer) for consumer in main)

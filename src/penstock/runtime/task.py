@@ -95,7 +95,7 @@ class Task:
         for edge in op.outputs:
             group = main if edge.output_tag is None else sides.setdefault(edge.output_tag, [])
             group.append(self._consumer(op, edge))
-        return Output(main, sides)
+        return Output(main, sides, op.converter)
 
     def _consumer(self, op: PlanOperator, edge: PlanEdge) -> Consumer:
         if edge.crosses:

@@ -51,7 +51,7 @@ class _Counter(Accumulator[N, N]):
     """Add up."""
 
     def __init__(self, value: N) -> None:
-        self._value = value
+        self._value: N = value
 
     def add(self, value: N = 1) -> None:
         """Add a value, 1 if left out."""

@@ -9,7 +9,7 @@ from penstock.core.functions.runtime_context import RuntimeContext
 from penstock.errors import ProgramError
 
 
-class Function(ABC):  # noqa: B024 - every method is optional here
+class Function(ABC):
     """Base of all functions that are written as classes.
 
     An instance is made in the user's program, sent to the workers, opened there and then called

@@ -6,26 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from penstock.core.io import BatchRead, Position, SplitRange
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import accumulator_values
-from penstock.runtime.coordinator.control import (
-    IdleTracker,
-    due_timers,
-    live_splits,
-    newly_idle,
-)
+from penstock.runtime.coordinator.control import due_timers, live_splits, mark_last
 from penstock.runtime.coordinator.limits import BatchLimits
-from penstock.runtime.coordinator.offsets import (
-    Offset,
-    ended_sources,
-    idle_parts,
-    make_offset,
-)
+from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
 from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
 from penstock.runtime.coordinator.sources import HostedSource
@@ -85,7 +74,6 @@ class Coordinator:
         self._publisher = Publisher(
             plan, self._directory, self._log, job_id=job_id, interval_ms=publish_interval_ms
         )
-        self._idleness = IdleTracker(plan)
         self._sources: dict[str, HostedSource] = {}
         # Guards everything that the engine's calls change. A connector's thread never takes it:
         # it may hold a lock of its own that an enumerator wants while this one is held.
@@ -138,7 +126,6 @@ class Coordinator:
         at = initial if record is None else record.end
         if at is not None:
             self._time = at["time"]
-            self._idleness.restore(at)
         if record is not None:
             self._state = record.state
         self._publisher.start(restored=record is not None)
@@ -228,7 +215,7 @@ class Coordinator:
         return start
 
     def plan_batch(self, start: Offset, end: Offset) -> list[BatchRead]:
-        """Return what every subtask of every source does in a batch; idle and ended ones too."""
+        """Return what every subtask of every source does in a batch; those without data too."""
         with self._lock, self._reported(raising=True):
             self._check_running()
             state = self._state_at(start)
@@ -277,16 +264,14 @@ class Coordinator:
         positions = self._latest_positions(start, ended)
         now = self._now()
         ended.update({u: now for u, p in positions.items() if p.get("done") and u not in ended})
-        idle = self._idleness.idle(start, positions, now)
         timers = due_timers(state.timers, now)
         if (
             all(position == self._position(start, uid) for uid, position in positions.items())
             and ended == ended_sources(start)
-            and not newly_idle(idle_parts(start), idle)
             and not timers
         ):
             return None
-        offset = make_offset(positions, now, {"ended": ended, "idle": idle, "timers": timers})
+        offset = make_offset(positions, now, {"ended": ended, "timers": timers})
         if offset == start:
             # A timer is due again although the clock stands still, or has jumped back. An engine
             # runs a batch only for an offset that differs.
@@ -315,18 +300,15 @@ class Coordinator:
         ranges: list[list[SplitRange]] = [[] for _ in range(operator.parallelism)]
         if uid not in ended_sources(start):
             ranges = self._sources[uid].plan(self._position(start, uid), end_position)
-        idle = idle_parts(end).get(uid, {})
         for subtask in range(operator.parallelism):
             splits = live_splits(end_position, subtask)
             yield BatchRead(
                 source_id=operator.id,
                 subtask=subtask,
-                ranges=[_marked_if_last(part, splits) for part in ranges[subtask]],
+                ranges=mark_last(ranges[subtask], splits),
                 time=end["time"],
                 ended=uid in ended_sources(end),
                 splits=splits,
-                idle_splits=tuple(s for s in splits if s in idle.get("splits", {})),
-                idle_operators=_operators_idle_in(subtask, idle.get("subtasks", {})),
                 state=state.level0.get((operator.id, subtask)),
             )
 
@@ -404,12 +386,3 @@ class Coordinator:
         finally:
             if taken:
                 self._lock.release()
-
-
-def _marked_if_last(part: SplitRange, live: tuple[str, ...]) -> SplitRange:
-    return part if part.last or part.split in live else replace(part, last=True)
-
-
-def _operators_idle_in(subtask: int, idle: Mapping[str, int]) -> tuple[int, ...]:
-    names = (name.split("/") for name in idle)
-    return tuple(int(operator) for operator, index in names if int(index) == subtask)

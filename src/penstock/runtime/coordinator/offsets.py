@@ -5,12 +5,10 @@ what its batch is for, in any process, also after a restart::
 
     {"sources": {uid: Position},
      "time": processing time of the batch in epoch milliseconds,
-     "control": {"ended": {uid: when},
-                 "idle": {uid: {"splits": {split: since}, "subtasks": {"operator/subtask": since}}},
-                 "timers": {"level/slot": when}}}
+     "control": {"ended": {uid: when}, "timers": {"place/subtask": when}}}
 
-`ended` and `idle` hold for the batch and stay until they change; `timers` are those that this
-batch fires. An absent part is empty.
+`ended` names the sources whose end this batch, or an earlier one, has been told; `timers` are the
+tasks that asked to be visited at a time that has come. An absent part is empty.
 """
 
 from __future__ import annotations
@@ -32,25 +30,9 @@ def make_offset(
     return {"sources": dict(positions), "time": time, "control": parts}
 
 
-def position_of(offset: Offset, uid: str) -> Position:
-    """Return where a source stands."""
-    position: Position = offset["sources"][uid]
-    return position
-
-
 def ended_sources(offset: Offset) -> dict[str, int]:
     """Return the sources whose end has been told to a batch, with the time of that batch."""
     return dict(offset["control"].get("ended", {}))
-
-
-def idle_parts(offset: Offset) -> dict[str, Any]:
-    """Return what is idle, by uid of the source."""
-    return dict(offset["control"].get("idle", {}))
-
-
-def subtask_key(operator_id: int, subtask: int) -> str:
-    """Return the name under which an operator's subtask stands in an offset."""
-    return f"{operator_id}/{subtask}"
 
 
 def as_json(value: Any) -> Any:

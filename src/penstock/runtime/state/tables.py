@@ -24,6 +24,8 @@ class Table:
     """Base of the state tables."""
 
     kind = ""
+    #: Whether a storage key is `(key, namespace)` rather than the user's key.
+    namespaced = False
 
     def __init__(self) -> None:
         self.data: dict[Any, Any] = {}

@@ -1,0 +1,57 @@
+# Everything that is done with this project, by one name each. `make help` lists it.
+
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+BENCH  ?= $(wildcard bench/bench_*.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo format lint check test bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev java ## make .venv with the package and the development tools; check for Java
+
+java: ## check that there is a Java of version 17 or newer, install one where that is possible
+	@scripts/ensure-java
+
+demo: $(VENV)/.base java ## watch a stream of sensor readings being worked on (about half a minute)
+	@$(PY) examples/demo.py
+
+format: $(VENV)/.dev ## write the code in the one format and sort its imports
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+lint: $(VENV)/.dev ## check format, lint, types and import contracts
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+check: lint ## lint, and the tests that need no Spark: what to run before each commit
+	$(PY) -m pytest -q -m "not spark" --ignore=src/penstock/spark
+
+test: lint java ## lint, and all tests; quick ones first, those on Spark last
+	$(PY) -m pytest -q
+
+bench: $(VENV)/.dev java ## run the benchmarks (BENCH=bench/bench_x.py for one of them)
+	@for script in $(BENCH); do echo "== $$script"; $(PY) $$script || exit 1; done
+
+clean: ## remove the environment and everything that was generated
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf dist build spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@scripts/make-venv $(VENV)
+
+# Stamp files: an install runs again only when what it installs has changed.
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	@echo "installing penstock and what it needs into $(VENV) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@echo "installing penstock and the development tools into $(VENV) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(VENV)/.base $@

@@ -1,0 +1,63 @@
+"""Generated records as a source, at a rate if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.connectors.counted import CountedEnumerator, Part
+from penstock.core.io import EnumeratorContext, Source, SourceBatch, SplitEnumerator, SplitRange
+from penstock.errors import ConfigurationError, show_value
+
+_CHUNK = 1024
+
+
+class DataGeneratorSource(Source):
+    """Make records out of their indexes 0, 1, 2 ...
+
+    Index i is made by subtask i modulo the parallelism, so that the subtasks advance together. The
+    function must give the same record for the same index: a batch may be read again.
+
+    :param generator_function: called with the index, or an object with a `map` of that kind.
+    :param count: how many records; None: without end.
+    :param rate: records a second of all subtasks together; None: as fast as they are taken.
+
+    >>> DataGeneratorSource(lambda index: f"user-{index % 3}", count=9, rate=3).bounded
+    True
+    """
+
+    def __init__(
+        self,
+        generator_function: Callable[[int], Any],
+        count: int | None = None,
+        rate: float | None = None,
+    ) -> None:
+        function = getattr(generator_function, "map", generator_function)
+        _check(callable(function), "function", generator_function, "pass a callable")
+        _check(count is None or count >= 0, "count", count, "pass zero or more, or None")
+        _check(rate is None or rate > 0, "rate", rate, "pass records a second above zero, or None")
+        self._function = function
+        self._count = count
+        self._rate = rate
+        self.bounded = count is not None
+
+    def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
+        return CountedEnumerator(context, self._count, self._rate)
+
+    def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
+        part = Part.named(split_range.split)
+        function = self._function
+        for chunk in range(split_range.start, split_range.end, _CHUNK):
+            end = min(chunk + _CHUNK, split_range.end)
+            first, last = (part.number + i * part.parts for i in (chunk, end))
+            yield SourceBatch([function(index) for index in range(first, last, part.parts)])
+
+
+def _check(right: bool, name: str, value: Any, todo: str) -> None:
+    if not right:
+        raise ConfigurationError(
+            f"a data generator cannot work with this {name}",
+            where="DataGeneratorSource",
+            got=show_value(value),
+            todo=todo,
+        )

@@ -1,0 +1,186 @@
+"""Source functions: a loop of the user's, run in the user's process, as a source."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sysconfig
+import traceback
+from typing import Any
+
+import cloudpickle
+
+from penstock.common.watermark import Watermark
+from penstock.connectors.function_attributes import FunctionAttributes
+from penstock.connectors.receiver import (
+    CheckpointLock,
+    Receiver,
+    ReceiverEnumerator,
+    ReceiverLog,
+    ReceiverSettings,
+    ReceiverSource,
+    ReceiverStopped,
+)
+from penstock.connectors.source_runtime_context import SourceRuntimeContext
+from penstock.core.functions.base import bind_runtime_context
+from penstock.core.functions.source import ParallelSourceFunction, SourceFunction
+from penstock.core.io import EnumeratorContext, SplitEnumerator
+from penstock.errors import PenstockError, SerializationError, SourceError, show_value
+
+_log = logging.getLogger(__name__)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class SourceFunctionSource(ReceiverSource):
+    """Run a `SourceFunction` and read what it collects.
+
+    Each subtask runs a copy of the function in a thread of the user's process; a function that is
+    no `ParallelSourceFunction` runs in one subtask. What it collects is logged before a batch sees
+    it, and its attributes with it. After a restart the attributes are as they were and `run` is
+    called again, unless it had returned; a loop over local variables starts from the beginning.
+    Records and attributes belong together exactly if they change under `ctx.get_checkpoint_lock()`.
+    """
+
+    bounded = False
+
+    def __init__(
+        self, function: SourceFunction[Any], settings: ReceiverSettings | None = None
+    ) -> None:
+        self._function: SourceFunction[Any] | None = function
+        self._settings = settings
+        self.parallel = isinstance(function, ParallelSourceFunction)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers only read the log; the function may hold what they could not even import.
+        return {**self.__dict__, "_function": None}
+
+    def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
+        function = self._function
+        blob = _pickled(function, context.operator)
+
+        def make(subtask: int, log: ReceiverLog, state: bytes | None) -> Receiver:
+            return _FunctionReceiver(cloudpickle.loads(blob), subtask, log, state, context)
+
+        return ReceiverEnumerator(context, make, self._settings)
+
+
+class LogSourceContext(SourceFunction.SourceContext[Any]):
+    """Take what a source function produces, into its log."""
+
+    def __init__(self, log: ReceiverLog) -> None:
+        self._log = log
+
+    def collect(self, element: Any) -> None:
+        self._log.append(element)
+
+    def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
+        self._log.append(element, timestamp)
+
+    def emit_watermark(self, mark: Watermark) -> None:
+        self._log.mark(mark.timestamp)
+
+    def mark_as_temporarily_idle(self) -> None:
+        self._log.mark_idle()
+
+    def get_checkpoint_lock(self) -> CheckpointLock:
+        return self._log.lock
+
+    def close(self) -> None:
+        self._log.end()
+
+
+class _FunctionReceiver(Receiver):
+    repeats = True
+
+    def __init__(
+        self,
+        function: SourceFunction[Any],
+        subtask: int,
+        log: ReceiverLog,
+        state: bytes | None,
+        context: EnumeratorContext,
+    ) -> None:
+        self._function = function
+        self._log = log
+        self._state = state
+        self._context = context
+        self._runtime_context = SourceRuntimeContext(context, subtask)
+        self._attributes: FunctionAttributes | None = None
+
+    def run(self) -> None:
+        try:
+            bind_runtime_context(self._function, self._runtime_context)
+            self._call("open", self._runtime_context)
+            attributes = FunctionAttributes(self._function, self._context.operator)
+            attributes.restore(self._state)
+            self._attributes = attributes
+            self._call("run", LogSourceContext(self._log))
+        except BaseException:
+            try:
+                self._call("close")
+            except Exception:
+                # The first error is the one that tells.
+                _log.warning("close() of %r raised too", self._context.operator, exc_info=True)
+            raise
+        self._call("close")
+
+    def cancel(self) -> None:
+        self._function.cancel()
+
+    def snapshot(self) -> bytes | None:
+        return None if self._attributes is None else self._attributes.save()
+
+    def _call(self, method: str, *arguments: Any) -> None:
+        try:
+            getattr(self._function, method)(*arguments)
+        except ReceiverStopped:
+            raise
+        except BaseException as error:
+            described = _described(error, method, self._context.operator)
+            if described is error:
+                raise
+            raise described from error
+
+
+def _pickled(function: SourceFunction[Any] | None, operator: str) -> bytes:
+    if function is None:
+        raise SourceError(
+            "a source function runs only in the process that made it",
+            where=f"source {operator!r}",
+        )
+    try:
+        blob: bytes = cloudpickle.dumps(function)
+    except Exception as error:
+        raise SerializationError(
+            "a source function cannot be copied, one copy for each subtask",
+            where=f"source {operator!r}",
+            got=f"{show_value(function)} ({type(error).__name__}: {error})",
+            todo="open files, locks and connections in open() or run(), not in the constructor",
+        ) from error
+    return blob
+
+
+def _described(error: BaseException, method: str, operator: str) -> PenstockError:
+    """Return an error that points at the user's line."""
+    if isinstance(error, PenstockError) and error.where is not None:
+        return error
+    frame = _users_frame(error)
+    place = f"{frame.filename}:{frame.lineno}, in {frame.name}"
+    if isinstance(error, PenstockError):
+        error.where = f"source {operator!r}, {place}"
+        return error
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return SourceError(
+        f"{method}() of source {operator!r} raised {said}",
+        where=place,
+        todo="correct the function, or catch the exception inside it",
+    )
+
+
+def _users_frame(error: BaseException) -> traceback.FrameSummary:
+    """Return the innermost line of the user's own: what it called may fail far away from it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    foreign = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    outside = [f for f in frames if not f.filename.startswith(_PACKAGE)]
+    own = [f for f in outside if not f.filename.startswith(foreign) and f.filename[0] != "<"]
+    return (own or outside or frames)[-1]

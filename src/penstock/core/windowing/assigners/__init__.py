@@ -1,0 +1,1 @@
+"""Window assigners, one kind a module; import them from `penstock.core.windowing`."""

@@ -1,0 +1,1 @@
+"""Evictors, one kind a module; import them from `penstock.core.windowing`."""

@@ -1,0 +1,1 @@
+"""Triggers, one kind a module; import them from `penstock.core.windowing`."""

@@ -1,0 +1,318 @@
+"""Settings of an environment: what holds for all operators of its jobs."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, ClassVar, TypeVar
+
+from penstock.common import Configuration, ExecutionConfig, RestartStrategyConfiguration
+from penstock.datastream.checkpoint_config import CheckpointConfig
+from penstock.datastream.checkpointing_mode import CheckpointingMode
+from penstock.datastream.execution_config_keys import apply_configuration, export
+from penstock.datastream.execution_mode import RuntimeExecutionMode
+from penstock.datastream.slot_sharing_group import SlotSharingGroup
+from penstock.datastream.state_backend import (
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    StateBackend,
+)
+from penstock.datastream.time_characteristic import TimeCharacteristic
+from penstock.errors import ConfigurationError
+from penstock.execution.configuration import MASTER, whole_number
+
+_PARALLELISM = "parallelism.default"
+_MAX_PARALLELISM = "pipeline.max-parallelism"
+_CHAINING = "pipeline.operator-chaining.enabled"
+_CHAIN_DIFFERENT = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+_TIME = "pipeline.time-characteristic"
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_CHANGELOG = "state.changelog.enabled"
+_SAVEPOINTS = "execution.checkpointing.savepoint-dir"
+
+
+Environment = TypeVar("Environment", bound="EnvironmentSettings")
+
+
+class EnvironmentSettings:
+    """Base of the environment: reads and writes one Configuration."""
+
+    _default_local_parallelism: ClassVar[int | None] = None
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._execution_config = ExecutionConfig()
+        apply_configuration(self._execution_config, configuration)
+        self._checkpoint_config = CheckpointConfig(configuration)
+        self._state_backend: StateBackend | None = None
+        self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
+
+    def get_config(self) -> ExecutionConfig:
+        """Return the settings that concern the execution of functions."""
+        return self._execution_config
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Return the settings of checkpoints."""
+        return self._checkpoint_config
+
+    def get_configuration(self) -> Configuration:
+        """Return all settings by key."""
+        return self._configuration
+
+    def configure(self, configuration: Configuration) -> None:
+        """Lay settings over those that the environment has."""
+        self._configuration.add_all(configuration)
+        apply_configuration(self._execution_config, configuration)
+        if configuration.contains_key(_PARALLELISM):
+            self._execution_config.set_parallelism(ExecutionConfig.PARALLELISM_DEFAULT)
+
+    def all_settings(self) -> dict[str, str]:
+        """Return everything that was set, in code and outside, as text by configuration key."""
+        settings: dict[str, str] = self._configuration.to_dict()
+        settings.update(export(self._execution_config))
+        settings[_PARALLELISM] = str(self.get_parallelism())
+        if self.get_max_parallelism() > 0:
+            settings[_MAX_PARALLELISM] = str(self.get_max_parallelism())
+        return settings
+
+    # ---- parallelism --------------------------------------------------------------------------
+
+    def set_parallelism(self: Environment, parallelism: int) -> Environment:
+        """Set the number of subtasks of all operators that have none of their own."""
+        self._require_positive("set_parallelism()", parallelism)
+        self._execution_config.set_parallelism(parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        """Return the number of subtasks of an operator that has none of its own.
+
+        It is what was set here, else by the client (`-p`), else by `penstock-conf.yaml`, else the
+        number of cores (1 if the master is not local).
+        """
+        own = self._execution_config.get_parallelism()
+        if own > 0:
+            return own
+        settings: dict[str, str] = self._configuration.to_dict()
+        wanted = whole_number(settings, _PARALLELISM)
+        if wanted is not None:
+            return wanted
+        if not settings.get(MASTER, "local").startswith("local"):
+            return 1
+        return self.get_default_local_parallelism()
+
+    def set_max_parallelism(self: Environment, max_parallelism: int) -> Environment:
+        """Set the number of key groups of all operators that have none of their own."""
+        self._execution_config.set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """Return the number of key groups, -1 if it was not set."""
+        own = self._execution_config.get_max_parallelism()
+        if own > 0:
+            return own
+        return whole_number(self._configuration.to_dict(), _MAX_PARALLELISM) or -1
+
+    @classmethod
+    def set_default_local_parallelism(cls, parallelism: int) -> None:
+        """Set the parallelism of local environments that name none."""
+        EnvironmentSettings._default_local_parallelism = parallelism
+
+    @classmethod
+    def get_default_local_parallelism(cls) -> int:
+        """Return the parallelism of local environments that name none: the number of cores."""
+        return EnvironmentSettings._default_local_parallelism or len(os.sched_getaffinity(0))
+
+    # ---- modes --------------------------------------------------------------------------------
+
+    def set_runtime_mode(self: Environment, execution_mode: RuntimeExecutionMode) -> Environment:
+        """Choose streaming, batch, or whichever fits the sources."""
+        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        return self
+
+    def set_stream_time_characteristic(
+        self: Environment, characteristic: TimeCharacteristic
+    ) -> Environment:
+        """Set the time that windows follow which do not name one; event time by default."""
+        self._configuration.set_string(_TIME, characteristic.name)
+        return self
+
+    def get_stream_time_characteristic(self) -> TimeCharacteristic:
+        """Return the time that windows follow which do not name one."""
+        return TimeCharacteristic[self._text(_TIME, "EventTime")]
+
+    def disable_operator_chaining(self: Environment) -> Environment:
+        """Show every operator as a chain of its own."""
+        self._configuration.set_boolean(_CHAINING, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Return whether operators are chained."""
+        return bool(self._configuration.get_boolean(_CHAINING, True))
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Return whether operators of different maximum parallelism are chained."""
+        return bool(self._configuration.get_boolean(_CHAIN_DIFFERENT, True))
+
+    def set_buffer_timeout(self: Environment, timeout_millis: int) -> Environment:
+        """Accept Flink's flush interval; records leave an operator with their batch."""
+        self._configuration.set_string(_BUFFER_TIMEOUT, f"{timeout_millis} ms")
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """Return the flush interval that was set, in milliseconds."""
+        return int(self._text(_BUFFER_TIMEOUT, "100 ms").split()[0])
+
+    def register_slot_sharing_group(
+        self: Environment, slot_sharing_group: SlotSharingGroup
+    ) -> Environment:
+        """Make a group known, with the resources that its slots should have."""
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
+
+    # ---- checkpoints and state ----------------------------------------------------------------
+
+    def enable_checkpointing(
+        self: Environment, interval: int = 500, mode: CheckpointingMode | None = None
+    ) -> Environment:
+        """Publish the output of sinks that commit every `interval` milliseconds."""
+        self._checkpoint_config.set_checkpoint_interval(interval)
+        if mode is not None:
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Return the checkpoint interval in milliseconds, -1 if none is set."""
+        return self._checkpoint_config.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Return the guarantee that was asked for."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """Return the guarantee that was asked for."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Return whether unaligned checkpoints were asked for."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Return whether unaligned checkpoints were forced."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def set_state_backend(self: Environment, state_backend: StateBackend) -> Environment:
+        """Choose how state is held."""
+        self._state_backend = state_backend
+        self._configuration.set_string("state.backend.type", state_backend.type_name)
+        if state_backend.checkpoint_path:
+            self._checkpoint_config.set_checkpoint_storage_dir(state_backend.checkpoint_path)
+        return self
+
+    def get_state_backend(self) -> StateBackend:
+        """Return how state is held."""
+        if self._state_backend is not None:
+            return self._state_backend
+        if self._text("state.backend.type", "hashmap") == "rocksdb":
+            return EmbeddedRocksDBStateBackend()
+        return HashMapStateBackend()
+
+    def enable_changelog_state_backend(self: Environment, enabled: bool) -> Environment:
+        """Accept Flink's switch; state is written as a log of changes in any case."""
+        self._configuration.set_boolean(_CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """Return what was set, None if nothing was."""
+        if not self._configuration.contains_key(_CHANGELOG):
+            return None
+        return bool(self._configuration.get_boolean(_CHANGELOG, False))
+
+    def set_restart_strategy(
+        self: Environment, restart_strategy_configuration: RestartStrategyConfiguration
+    ) -> Environment:
+        """Say what happens after a failure."""
+        self._execution_config.set_restart_strategy(restart_strategy_configuration)
+        return self
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration | None:
+        """Return what happens after a failure, None if the program does not say."""
+        return self._execution_config.get_restart_strategy()
+
+    def set_default_savepoint_directory(self: Environment, directory: str) -> Environment:
+        """Set the folder of savepoints that name none."""
+        self._configuration.set_string(_SAVEPOINTS, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Return the folder of savepoints that name none."""
+        return self._text(_SAVEPOINTS, "") or None
+
+    # ---- things of the JVM, and files ---------------------------------------------------------
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Accept jar files with a warning: connectors are Python here."""
+        _warn_of_jvm("add_jars", jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Accept class paths with a warning: connectors are Python here."""
+        _warn_of_jvm("add_classpaths", classpaths)
+
+    def register_type(self, type_class_name: Any) -> None:
+        """Accept the registration of a type; every picklable type works without."""
+
+    def register_type_with_kryo_serializer(
+        self, type_class_name: Any, serializer_class_name: Any
+    ) -> None:
+        """Accept a Kryo serializer with a warning: records are pickled."""
+        _warn_of_jvm("register_type_with_kryo_serializer", (str(serializer_class_name),))
+
+    def add_default_kryo_serializer(self, type_class_name: Any, serializer_class_name: Any) -> None:
+        """Accept a Kryo serializer with a warning: records are pickled."""
+        _warn_of_jvm("add_default_kryo_serializer", (str(serializer_class_name),))
+
+    def add_python_file(self, file_path: str) -> None:
+        """Ship a Python file, package or zip file to the workers and put it on their path."""
+        self._append("python.files", file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Ship an archive to the workers, unpacked under `target_dir`."""
+        self._append("python.archives", archive_path + (f"#{target_dir}" if target_dir else ""))
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Name a requirements.txt of the job's functions."""
+        cache = f"#{requirements_cache_dir}" if requirements_cache_dir else ""
+        self._configuration.set_string("python.requirements", requirements_file_path + cache)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the interpreter that workers run."""
+        self._configuration.set_string("python.executable", python_exec)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Make a file known under a name to all workers."""
+        entry = f"name:{name},path:{file_path},executable:{str(executable).lower()}"
+        self._append("pipeline.cached-files", entry, separator=";")
+
+    def _text(self, key: str, default: str) -> str:
+        return str(self._configuration.get_string(key, default))
+
+    def _append(self, key: str, value: str, separator: str = ",") -> None:
+        known = self._text(key, "")
+        self._configuration.set_string(key, f"{known}{separator}{value}" if known else value)
+
+    def _require_positive(self, call: str, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ConfigurationError(
+                "the parallelism must be a whole number of at least 1",
+                where=call,
+                got=repr(value),
+                todo="pass 1 or more",
+            )
+
+
+def _warn_of_jvm(call: str, values: tuple[str, ...]) -> None:
+    warnings.warn(
+        f"{call}({', '.join(values)}) has no effect: Penstock runs no Java code of the program",
+        stacklevel=3,
+    )

@@ -1,0 +1,52 @@
+"""Checks of what the user passes to a transformation, made on the user's own line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import TypeMismatchError, show_value
+from penstock.graph.call_site import capture_call_site
+
+
+def require_function(call: str, function: Any, kind: type) -> None:
+    """Check that `function` is of class `kind` or can be called.
+
+    :raises TypeMismatchError: if it is neither.
+    """
+    if isinstance(function, type) and issubclass(function, kind):
+        _refuse(
+            f"{call} needs a {kind.__name__} object, not the class",
+            function,
+            f"create it: {call.rstrip('()')}({function.__name__}())",
+        )
+    if not isinstance(function, kind) and not callable(function):
+        _refuse(
+            f"{call} needs a {kind.__name__} or a callable function",
+            function,
+            f"pass a lambda, a function or an object of a subclass of {kind.__name__}",
+        )
+
+
+def require_object(call: str, value: Any, *kinds: type) -> None:
+    """Check that `value` is an object of one of the classes `kinds`.
+
+    :raises TypeMismatchError: if it is not.
+    """
+    names = " or ".join(kind.__name__ for kind in kinds)
+    if isinstance(value, type) and issubclass(value, kinds):
+        _refuse(
+            f"{call} needs a {names} object, not the class",
+            value,
+            f"create it: {call.rstrip('()')}({value.__name__}())",
+        )
+    if not isinstance(value, kinds):
+        _refuse(f"{call} needs a {names}", value, f"pass an object of a subclass of {names}")
+
+
+def _refuse(what: str, value: Any, todo: str) -> None:
+    raise TypeMismatchError(
+        what,
+        where=str(capture_call_site()),
+        got=f"{type(value).__name__} {show_value(value)}",
+        todo=todo,
+    )

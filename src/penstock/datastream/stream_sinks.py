@@ -1,0 +1,129 @@
+"""Where streams end: printing, files, sockets, sinks of the user's, and the user's own process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.common import TypeInformation
+from penstock.connectors.base import SupportsPreprocessing
+from penstock.connectors.collect import CollectSink, open_collector
+from penstock.connectors.csv_sink import csv_sink
+from penstock.connectors.print_sink import PrintSink
+from penstock.connectors.socket_sink import SocketSink
+from penstock.connectors.text_sink import TextSink, WriteMode
+from penstock.core.functions import SinkFunction
+from penstock.core.io import Sink
+from penstock.datastream.closeable_iterator import CloseableIterator
+from penstock.datastream.data_stream_sink import DataStreamSink
+from penstock.datastream.function_checks import require_object
+from penstock.graph.row_types import needs_flink_text, to_flink_text
+from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
+from penstock.graph.transformations import OperatorTransformation, Transformation
+
+if TYPE_CHECKING:
+    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class StreamSinks:
+    """Base of streams: everything that ends one."""
+
+    _environment: StreamExecutionEnvironment
+    _transformation: Transformation
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Write every record to the standard output of the user's process.
+
+        A line is `prefix:2> record`; the prefix is `sink_identifier`, the number that of the
+        subtask, left out if there is only one.
+        """
+        return self._print(PrintSink(sink_identifier, False), "Print to Std. Out")
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Write every record to the standard error of the user's process."""
+        return self._print(PrintSink(sink_identifier, True), "Print to Std. Err")
+
+    def write_as_text(self, path: str, write_mode: WriteMode | str | None = None) -> DataStreamSink:
+        """Write `str(record)` as a line to a file; a folder of files if there are many subtasks.
+
+        :param write_mode: OVERWRITE, or NO_OVERWRITE, the default.
+        """
+        sink = TextSink(path, write_mode, encode=str)
+        return self._add_sink("Unnamed", SinkSpec(sink))
+
+    def write_as_csv(
+        self,
+        path: str,
+        write_mode: WriteMode | str | None = None,
+        row_delimiter: str = "\n",
+        field_delimiter: str = ",",
+    ) -> DataStreamSink:
+        """Write records (tuples, lists, Row) as lines of fields."""
+        sink = csv_sink(path, write_mode, row_delimiter, field_delimiter)
+        return self._add_sink("Unnamed", SinkSpec(sink))
+
+    def write_to_socket(
+        self, host_name: str, port: int, schema: Callable[[Any], Any] | Any
+    ) -> DataStreamSink:
+        """Send every record to a socket server, from one subtask.
+
+        :param schema: a function of a record that returns str or bytes, or a SerializationSchema.
+        """
+        encode = getattr(schema, "serialize", schema)
+        sink = self._add_sink("Unnamed", SinkSpec(SocketSink(host_name, port, encode)))
+        return sink.set_parallelism(1)
+
+    def add_sink(self, sink_func: SinkFunction[Any] | Sink) -> DataStreamSink:
+        """Give every record to a SinkFunction."""
+        require_object("add_sink()", sink_func, SinkFunction, Sink)
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
+        return self._add_sink("Unnamed", SinkFunctionSpec(sink_func))
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Give every record to a sink."""
+        require_object("sink_to()", sink, Sink)
+        transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
+        if transformer is not None:
+            return transformer.apply(self)._add_sink("Unnamed", SinkSpec(sink))
+        return self._add_sink("Unnamed", SinkSpec(sink))
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the job and bring the records of this stream to the user's process.
+
+        Close the iterator (or use it in a `with` statement) to end a job that is still running.
+
+        :param limit: return a list of at most so many records instead, and end the job.
+        """
+        collector = open_collector()
+        self._add_sink("Data stream collect sink", SinkSpec(CollectSink(collector.id)))
+        handle = self._environment.submit(job_execution_name or "DataStream Collect")
+        results = CloseableIterator(collector, handle)
+        if limit is None:
+            return results
+        with results:
+            return [value for value, _ in zip(results, range(limit), strict=False)]
+
+    def _print(self, sink: PrintSink, name: str) -> DataStreamSink:
+        source = self._transformation
+        if needs_flink_text(source.output_type):
+            # A declared type has Flink's own way of printing, as in PyFlink.
+            source = self._add_operator("Format", MapSpec(to_flink_text), [source])
+        return DataStreamSink(self._add_operator(name, SinkSpec(sink), [source]))
+
+    def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
+        return DataStreamSink(self._add_operator(name, spec, [self._transformation]))
+
+    def _add_operator(
+        self,
+        name: str,
+        spec: OperatorSpec,
+        inputs: list[Transformation],
+        output_type: TypeInformation | None = None,
+    ) -> OperatorTransformation:
+        parallelism = self._environment.get_parallelism()
+        operator = OperatorTransformation(name, spec, inputs, parallelism, output_type)
+        self._environment.add_operator(operator)
+        return operator

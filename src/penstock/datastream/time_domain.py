@@ -1,0 +1,5 @@
+"""Time domains under PyFlink's module path."""
+
+from penstock.core.time import TimeDomain
+
+__all__ = ["TimeDomain"]

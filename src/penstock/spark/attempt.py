@@ -1,0 +1,108 @@
+"""One attempt at a job: coordinator and query, from the start to whatever ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from penstock.common.time import Duration
+from penstock.errors import JobFailedError, PenstockError
+from penstock.execution.executor import JobRequest
+from penstock.runtime.coordinator.coordinator import Coordinator
+from penstock.spark.directory import JobFolder
+from penstock.spark.failure import translate
+from penstock.spark.query import start_query
+from penstock.spark.rpc import RpcServer
+from penstock.spark.shipment import ship
+
+INTERVAL_KEY = "execution.checkpointing.interval"
+#: How often the query is looked at; that a job has finished is noticed at once.
+_WATCH_SECONDS = 0.1
+
+
+class Attempt:
+    """Run a job once, from where its folder says that it stands.
+
+    :param blob: the job as the workers get it.
+    """
+
+    def __init__(
+        self, request: JobRequest, session: SparkSession, blob: bytes, folder: JobFolder
+    ) -> None:
+        self._request = request
+        self._session = session
+        self._blob = blob
+        self._folder = folder
+        #: The first thing that went wrong in a call from Spark.
+        self._call_failure: BaseException | None = None
+        interval = request.configuration.get(INTERVAL_KEY)
+        self.coordinator = Coordinator(
+            request.plan,
+            folder.penstock,
+            job_id=folder.job_id,
+            last_committed=folder.last_committed(),
+            publish_interval_ms=Duration.parse(interval).to_millis() if interval else None,
+        )
+
+    def run(self) -> PenstockError | None:
+        """Return when the attempt has ended, with the error if it has failed."""
+        failure: BaseException | None = None
+        self.coordinator.start()
+        if not self.coordinator.finished.is_set():
+            failure = self._run_query()
+        self.coordinator.close(self._folder.last_committed())
+        failure = self.coordinator.failure or failure
+        return None if failure is None else translate(failure)
+
+    def _run_query(self) -> BaseException | None:
+        coordinator = self.coordinator
+        server = RpcServer(
+            {
+                "initial_offset": coordinator.initial_offset,
+                "latest_offset": coordinator.latest_offset,
+                "plan_batch": coordinator.plan_batch,
+            },
+            on_error=self._note,
+        )
+        query: StreamingQuery | None = None
+        try:
+            query = self._start(server)
+            failure = self._watch(query)
+        except Exception as error:
+            failure = error
+        finally:
+            if query is not None:
+                # A query that has failed, or whose JVM is gone, needs no stopping.
+                with contextlib.suppress(Exception):
+                    query.stop()
+            server.close()
+        return failure and (self._call_failure or failure)
+
+    def _start(self, server: RpcServer) -> StreamingQuery:
+        context = self._session.sparkContext
+        # A token of its own: what a failed attempt left in the workers is not to be found again.
+        shipment = ship(context, uuid.uuid4().hex, self._blob, str(self._folder.path))
+        context.setLocalProperty("spark.scheduler.pool", self._folder.job_id)
+        return start_query(
+            self._session,
+            self._request.plan,
+            name=f"{self._request.job_name} {shipment.token[:8]}",
+            address=server.address,
+            shipment=shipment,
+            checkpoint=self._folder.spark,
+            commit=self.coordinator.commit,
+            on_error=self._note,
+        )
+
+    def _watch(self, query: StreamingQuery) -> BaseException | None:
+        """Wait until the coordinator or the query has ended; return the query's failure."""
+        while not self.coordinator.finished.wait(_WATCH_SECONDS):
+            if not query.isActive:
+                return query.exception() or JobFailedError("Spark ended the job's query")
+        return None
+
+    def _note(self, error: BaseException) -> None:
+        self._call_failure = self._call_failure or error

@@ -1,0 +1,29 @@
+"""The engine: run jobs on Spark."""
+
+from __future__ import annotations
+
+from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.runtime.job import dump_job
+from penstock.spark.directory import take_folder
+from penstock.spark.gateway import jvm_pid
+from penstock.spark.job import SparkJob
+from penstock.spark.restart import RestartStrategy
+from penstock.spark.session import open_session
+
+
+class SparkExecutor(Executor):
+    """Run each job as one Structured Streaming query.
+
+    What is wrong with the program or its settings is raised by `submit`; what goes wrong later is
+    raised by the handle's `wait`.
+    """
+
+    def submit(self, request: JobRequest) -> JobHandle:
+        # In the order of what costs least, so that a mistake shows before Spark is started.
+        restarts = RestartStrategy.from_configuration(request.configuration)
+        blob = dump_job(request.plan)
+        session = open_session(request.configuration, request.plan.slots)
+        folder = take_folder(request.configuration, request.job_name, request.plan, jvm_pid())
+        job = SparkJob(request, session, blob, folder, restarts)
+        job.start()
+        return job

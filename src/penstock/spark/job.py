@@ -1,0 +1,118 @@
+"""A job on Spark as its handle sees it: a thread that makes attempts until the job has ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.common import JobExecutionResult, JobStatus
+from penstock.errors import JobCancelledError, PenstockError
+from penstock.execution.executor import JobHandle, JobRequest
+from penstock.spark.attempt import Attempt
+from penstock.spark.directory import JobFolder
+from penstock.spark.failure import translate
+from penstock.spark.restart import RestartStrategy
+
+
+class SparkJob(JobHandle):
+    """One job, running in the background of the user's process."""
+
+    def __init__(
+        self,
+        request: JobRequest,
+        session: SparkSession,
+        blob: bytes,
+        folder: JobFolder,
+        restarts: RestartStrategy,
+    ) -> None:
+        self.job_id = folder.job_id
+        self._request = request
+        self._session = session
+        self._blob = blob
+        self._folder = folder
+        self._restarts = restarts
+        self._began = time.monotonic()
+        self._runtime_ms = 0
+        self._status = JobStatus.CREATED
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._error: PenstockError | None = None
+        self._attempt: Attempt | None = None
+        self._thread = threading.Thread(
+            target=self._run, name=f"penstock-job-{self.job_id[:8]}", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to run."""
+        self._thread.start()
+
+    # ------------------------------------------------------------------------- the handle's side
+
+    def status(self) -> JobStatus:
+        return self._status
+
+    def wait(self) -> JobExecutionResult:
+        try:
+            self._ended.wait()
+        except KeyboardInterrupt:
+            self.cancel()
+            self._ended.wait()
+            raise
+        if self._error is not None:
+            # The frames that led here are Spark's and Penstock's own: they tell the user nothing.
+            raise self._error.with_traceback(None) from None
+        return JobExecutionResult(self.job_id, self._runtime_ms, self.accumulators())
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+        if self._attempt is not None:
+            self._attempt.coordinator.cancel()
+
+    def accumulators(self) -> dict[str, Any]:
+        return {} if self._attempt is None else self._attempt.coordinator.accumulators()
+
+    # -------------------------------------------------------------------------- the job's thread
+
+    def _run(self) -> None:
+        try:
+            self._error = self._run_attempts()
+        except BaseException as error:
+            # Whoever waits must learn that the job has ended, whatever went wrong.
+            self._error = translate(error)
+        self._runtime_ms = int((time.monotonic() - self._began) * 1000)
+        status = _end_of(self._error)
+        self._folder.release(
+            finished=status is JobStatus.FINISHED, cancelled=status is JobStatus.CANCELED
+        )
+        self._status = status
+        self._ended.set()
+
+    def _run_attempts(self) -> PenstockError | None:
+        while not self._cancelled.is_set():
+            self._status = JobStatus.RUNNING
+            error = self._run_attempt()
+            if self._cancelled.is_set():
+                break
+            delay = None if error is None else self._restarts.delay_after_failure(time.monotonic())
+            if delay is None:
+                return error
+            self._status = JobStatus.RESTARTING
+            self._cancelled.wait(delay)
+        return JobCancelledError("the job was cancelled", where=f"job {self._request.job_name!r}")
+
+    def _run_attempt(self) -> PenstockError | None:
+        attempt = Attempt(self._request, self._session, self._blob, self._folder)
+        self._attempt = attempt
+        if self._cancelled.is_set():
+            # It came while there was no coordinator to tell.
+            attempt.coordinator.cancel()
+        return attempt.run()
+
+
+def _end_of(error: PenstockError | None) -> JobStatus:
+    if error is None:
+        return JobStatus.FINISHED
+    return JobStatus.CANCELED if isinstance(error, JobCancelledError) else JobStatus.FAILED

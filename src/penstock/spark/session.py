@@ -1,0 +1,80 @@
+"""The Spark session of a job: one SparkContext a process, one session a job."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Mapping
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from penstock.errors import ConfigurationError
+from penstock.spark.gateway import SparkLog, start_jvm
+from penstock.spark.java import check_java
+from penstock.spark.settings import LOG_LEVEL, MASTER, context_settings, session_settings
+
+_lock = threading.Lock()
+_log: SparkLog | None = None
+
+
+def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
+    """Return a session for one job; Spark is started if it is not running yet.
+
+    A SparkSession that the user's program has made is used, with its context and settings.
+
+    :param slots: number of partitions of every exchange of the job.
+    :raises JavaNotFoundError: if there is no Java to start Spark with.
+    :raises ConfigurationError: if Spark runs already, on another master than the one asked for.
+    """
+    with _lock:
+        context = SparkContext._active_spark_context
+        if context is None:
+            running = _start(configuration)
+        else:
+            _check_master(context, configuration)
+            running = SparkSession.builder.getOrCreate()
+    session = running.newSession()
+    for key, value in session_settings(configuration, slots).items():
+        session.conf.set(key, value)
+    return session
+
+
+def log_path() -> str | None:
+    """Return the path of Spark's log, which is then kept; None if Spark was started elsewhere."""
+    return None if _log is None else _log.keep()
+
+
+def _start(configuration: Mapping[str, str]) -> SparkSession:
+    global _log
+    check_java()
+    settings = context_settings(configuration)
+    # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
+    if SparkContext._gateway is None:
+        _log = SparkLog(configuration.get(LOG_LEVEL, "warn"))
+        start_jvm(settings, _log)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    atexit.register(_stop, session.sparkContext)
+    return session
+
+
+def _stop(context: SparkContext) -> None:
+    try:
+        context.stop()
+    except Exception:
+        # The JVM is gone already: there is nothing left to stop, and nobody left to tell.
+        pass
+
+
+def _check_master(context: SparkContext, configuration: Mapping[str, str]) -> None:
+    wanted = configuration.get(MASTER)
+    if wanted and wanted != context.master:
+        raise ConfigurationError(
+            "Spark is running already, on another master",
+            where=f"configuration key {MASTER}",
+            got=f"{wanted!r}, while this process uses {context.master!r}",
+            todo="use one master in a process, or stop the SparkContext first",
+        )

@@ -1,0 +1,92 @@
+"""Spark's settings: what a job needs, and what was measured to make its batches short."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+MASTER = "penstock.master"
+LOG_LEVEL = "penstock.spark.log-level"
+
+_STREAMING = "spark.sql.streaming"
+_STATE_STORE = f"{_STREAMING}.stateStore"
+
+#: Fixed for the whole process: they are read when the JVM or the SparkContext starts.
+_CONTEXT = {
+    "spark.app.name": "penstock",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Several jobs in one process take turns instead of waiting for each other's batches.
+    "spark.scheduler.mode": "FAIR",
+    "spark.python.unix.domain.socket.enabled": "true",
+    # Bookkeeping for a UI that nobody looks at.
+    "spark.ui.retainedJobs": "5",
+    "spark.ui.retainedStages": "5",
+    "spark.ui.retainedTasks": "50",
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.executorEnv.PYTHONHASHSEED": "0",
+}
+
+#: Set on the session of each job.
+_SESSION = {
+    "spark.sql.adaptive.enabled": "false",
+    # The default manager goes through Hadoop's FileContext, which costs 100 ms a batch.
+    f"{_STREAMING}.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    f"{_STATE_STORE}.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # Counting rows would read every key before it is written.
+    f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",
+    f"{_STREAMING}.minBatchesToRetain": "10",
+    f"{_STREAMING}.numRecentProgressUpdates": "10",
+    # How long Spark sleeps after the source had nothing; the source itself waits for data.
+    f"{_STREAMING}.pollingDelay": "1ms",
+}
+
+
+def master_of(configuration: Mapping[str, str]) -> str:
+    """Return the Spark master: `penstock.master`, else the cores of this machine."""
+    return configuration.get(MASTER) or f"local[{_cores()}]"
+
+
+def context_settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return what must be known when Spark starts; the user's own `spark.*` keys win."""
+    master = master_of(configuration)
+    settings = {"spark.master": master, **_CONTEXT}
+    if master.startswith("local"):
+        # Nothing leaves this machine, so no look-up of its name is needed.
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    settings.update(_spark_keys(configuration))
+    options = settings.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"{_jvm_options(options)} {options}".strip()
+    return settings
+
+
+def session_settings(configuration: Mapping[str, str], slots: int) -> dict[str, str]:
+    """Return the settings of one job's session; the user's own `spark.sql.*` keys win."""
+    own = {k: v for k, v in _spark_keys(configuration).items() if k.startswith("spark.sql.")}
+    # The number of slots is part of the plan: each has one partition.
+    return {**_SESSION, **own, "spark.sql.shuffle.partitions": str(slots)}
+
+
+def _spark_keys(configuration: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in configuration.items() if key.startswith("spark.")}
+
+
+def _jvm_options(given: str) -> str:
+    if "-XX:+Use" in given and "GC" in given:
+        return ""
+    # Short batches are about short pauses of few threads; G1's concurrent work takes a core.
+    return "-XX:+UseParallelGC"
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

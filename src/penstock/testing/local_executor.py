@@ -1,0 +1,343 @@
+"""An engine for tests: jobs run in this process, batch by batch, with no Spark.
+
+It does to coordinator, source tasks and slots what Spark does to them, and what goes wrong there
+as well: tasks that are run again, in another worker or in one whose cache is behind, and processes
+that die between any two steps. It is no engine for users.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from penstock.common import JobExecutionResult, JobID, JobStatus
+from penstock.core.io import ReadLimit
+from penstock.errors import JobCancelledError
+from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.graph.plan import ExecutionPlan
+from penstock.runtime.cache import TaskCache
+from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
+from penstock.runtime.coordinator.limits import DEFAULT_MAX_BYTES, BatchLimits
+from penstock.runtime.coordinator.offsets import Offset
+from penstock.runtime.coordinator.storage import JobDirectory
+from penstock.runtime.job import dump_job, load_job
+from penstock.runtime.slot import run_slot
+from penstock.runtime.source_task import run_source
+
+Row = tuple[int, bytes]
+#: The name of a worker, or a function that tells it for a task, from (level, subtask).
+Placement = Hashable | Callable[[int, int], Hashable]
+
+
+class DictSlotStore:
+    """A slot's durable entries, in memory."""
+
+    def __init__(self, meta: bytes | None = None, entries: dict[str, bytes] | None = None) -> None:
+        self.meta = meta
+        self.entries = dict(entries or {})
+
+    def read_meta(self) -> bytes | None:
+        """Return the one entry that has no name."""
+        return self.meta
+
+    def write_meta(self, value: bytes) -> None:
+        """Set the entry that has no name."""
+        self.meta = value
+
+    def read(self, key: str) -> bytes | None:
+        """Return an entry, None if there is none."""
+        return self.entries.get(key)
+
+    def write(self, key: str, value: bytes) -> None:
+        """Set an entry."""
+        self.entries[key] = value
+
+    def remove(self, key: str) -> None:
+        """Remove an entry if it is there."""
+        self.entries.pop(key, None)
+
+    def copy(self) -> DictSlotStore:
+        """Return a store of its own with the same entries."""
+        return DictSlotStore(self.meta, self.entries)
+
+
+Stores = dict[tuple[int, int], DictSlotStore]
+
+
+@dataclass
+class Attempt:
+    """What one run of a batch's tasks gave: output for the sink, and the slots' new state."""
+
+    batch_id: int
+    payloads: list[bytes]
+    stores: Stores
+
+
+class _Cuts(BatchLimits):
+    """Let the next batch read as many records of a source as a function says."""
+
+    def __init__(self, records: Callable[[int, str], int]) -> None:
+        super().__init__()
+        self.batch_id = 0
+        self._records = records
+
+    def share(self, uid: str, sources: int) -> ReadLimit:
+        return ReadLimit(self._records(self.batch_id, uid), DEFAULT_MAX_BYTES)
+
+
+class LocalJob:
+    """Run a job by hand, batch by batch.
+
+    Everything that must outlive the process is in `directory`: to stop a job at any point, forget
+    the object; to resume it, make another one with the same directory.
+
+        job = LocalJob(plan, directory, cuts=3)
+        job.step()                            # one batch of at most 3 records a source
+        job.step(attempts=("a", "b"))         # run it in worker a, forget that, run it in worker b
+        job.run()                             # all the rest
+
+    :param cuts: how many records of a source a batch reads: a number, or a function of the number
+        of the batch and the source's uid.
+    :param retries: how often a task that raises is run again in the same worker.
+    :param shuffle: hand the envelopes of a slot over in a random order, as a shuffle does.
+    """
+
+    def __init__(
+        self,
+        plan: ExecutionPlan,
+        directory: str | os.PathLike[str],
+        *,
+        cuts: int | Callable[[int, str], int] | None = None,
+        clock: Callable[[], int] = time_ms,
+        publish_interval_ms: int | None = None,
+        retries: int = 0,
+        shuffle: random.Random | None = None,
+        job_id: str = "local",
+        poll_ms: int = 10,
+    ) -> None:
+        self.plan = plan
+        self._job = load_job(uuid.uuid4().hex, dump_job(plan))
+        self._workers: dict[Hashable, TaskCache] = {}
+        self._retries = retries
+        self._shuffle = shuffle
+        self._log = JobDirectory(os.path.join(directory, "engine"))
+        self._log.folder("offsets")
+        self._log.folder("commits")
+        self._cuts = None if cuts is None else _Cuts(cuts if callable(cuts) else lambda *_: cuts)
+        committed = self._numbers("commits")
+        self.batch_id = len(committed)
+        self.stores = self._restored_stores()
+        self._attempted: Attempt | None = None
+        self.coordinator = Coordinator(
+            plan,
+            os.path.join(directory, "penstock"),
+            job_id=job_id,
+            last_committed=committed[-1] if committed else None,
+            clock=clock,
+            publish_interval_ms=publish_interval_ms,
+            limits=self._cuts,
+            poll_ms=poll_ms,
+        )
+        self.coordinator.start()
+
+    # ------------------------------------------------------------------------------ whole batches
+
+    def step(self, attempts: Sequence[Placement] = ("first",)) -> list[Attempt] | None:
+        """Run one batch, once in each of the workers named; the last attempt counts.
+
+        :returns: what each attempt gave, or None if there is nothing to do.
+        """
+        if not self.ask():
+            return None
+        tried = [self.attempt(worker) for worker in attempts]
+        self.log_commit()
+        return tried
+
+    def run(self, attempts: Sequence[Placement] = ("first",)) -> LocalJob:
+        """Run until the job has ended, waiting for its input if need be.
+
+        :raises PenstockError: what the job failed with.
+        """
+        while not self.coordinator.finished.is_set():
+            self.step(attempts)
+        self.close()
+        if self.coordinator.failure is not None:
+            raise self.coordinator.failure
+        return self
+
+    def run_while_there_is_input(self) -> int:
+        """Run batches until there is nothing to do; return how many."""
+        batches = 0
+        while self.step() is not None:
+            batches += 1
+        return batches
+
+    def close(self) -> None:
+        """End the job in good order: publish, and let go of everything."""
+        self.coordinator.close(last_committed=self.batch_id - 1 if self.batch_id else None)
+        if self.coordinator.failure is None:
+            for cache in self._workers.values():
+                cache.clear()
+
+    # -------------------------------------------------------------------------- steps of a batch
+
+    def ask(self) -> bool:
+        """Ask for the end of a batch and log it, unless one is logged already."""
+        if self._read_offset(self.batch_id) is None:
+            if self._cuts is not None:
+                self._cuts.batch_id = self.batch_id
+            start = self._start()
+            end = self.coordinator.latest_offset(start)
+            if json.dumps(end) == json.dumps(start):
+                return False
+            self._log.write(f"offsets/{self.batch_id}", json.dumps(end).encode())
+        return True
+
+    def attempt(self, worker: Placement = "first") -> Attempt:
+        """Run the tasks of the logged batch and have the coordinator record what they gave."""
+        end = self._read_offset(self.batch_id)
+        assert end is not None, "ask() first"
+        place = worker if callable(worker) else lambda level, subtask: worker
+        rows: list[Row] = []
+        for read in self.coordinator.plan_batch(self._start(), end):
+            cache = self._cache_of(place(0, read.subtask))
+            rows += self._retried(partial(run_source, self._job, read, cache))
+        stores: Stores = {}
+        for level in range(1, self.plan.levels + 1):
+            rows = self._run_level(level, rows, place, stores)
+        payloads = [payload for _, payload in rows]
+        self.coordinator.commit(self.batch_id, payloads)
+        self._attempted = Attempt(self.batch_id, payloads, {**self.stores, **stores})
+        return self._attempted
+
+    def log_commit(self) -> None:
+        """Log that the batch is committed, and make its state the slots' state."""
+        assert self._attempted is not None, "attempt() first"
+        self.stores = self._attempted.stores
+        self._attempted = None
+        saved = {place: (store.meta, store.entries) for place, store in self.stores.items()}
+        self._log.write(f"commits/{self.batch_id}", pickle.dumps(saved))
+        self.batch_id += 1
+
+    def _run_level(
+        self, level: int, rows: list[Row], place: Callable[[int, int], Hashable], stores: Stores
+    ) -> list[Row]:
+        by_slot: dict[int, list[bytes]] = {}
+        for slot, payload in rows:
+            by_slot.setdefault(slot % self.plan.slots, []).append(payload)
+        output: list[Row] = []
+        for slot, payloads in sorted(by_slot.items()):
+            if self._shuffle is not None:
+                self._shuffle.shuffle(payloads)
+            cache = self._cache_of(place(level, slot))
+            work = partial(self._run_slot, level, slot, payloads, stores, cache)
+            output += self._retried(work)
+        return output
+
+    def _run_slot(
+        self, level: int, slot: int, payloads: list[bytes], stores: Stores, cache: TaskCache
+    ) -> list[Row]:
+        before = self.stores.get((level, slot), DictSlotStore())
+        # On a copy: what a failed or forgotten attempt wrote is never seen again.
+        store = stores[level, slot] = before.copy()
+        return run_slot(self._job, level, slot, iter(payloads), store, cache)
+
+    def _retried(self, task: Callable[[], list[Row]]) -> list[Row]:
+        for _ in range(self._retries):
+            try:
+                return task()
+            except Exception:
+                continue  # the last attempt tells why
+        return task()
+
+    def _cache_of(self, worker: Hashable) -> TaskCache:
+        return self._workers.setdefault(worker, TaskCache())
+
+    # ----------------------------------------------------------------------------- the logs
+
+    def _start(self) -> Offset:
+        if self.batch_id:
+            start = self._read_offset(self.batch_id - 1)
+            assert start is not None
+            return start
+        return json.loads(json.dumps(self.coordinator.initial_offset()))
+
+    def _read_offset(self, batch_id: int) -> Offset | None:
+        data = self._log.read(f"offsets/{batch_id}")
+        return None if data is None else json.loads(data)
+
+    def _numbers(self, folder: str) -> list[int]:
+        return sorted(int(name) for name in self._log.names(folder))
+
+    def _restored_stores(self) -> Stores:
+        data = self._log.read(f"commits/{self.batch_id - 1}")
+        saved = {} if data is None else pickle.loads(data)
+        return {place: DictSlotStore(*parts) for place, parts in saved.items()}
+
+
+class LocalJobHandle(JobHandle):
+    """A job that runs in a thread of this process."""
+
+    def __init__(self, request: JobRequest) -> None:
+        self.job_id = uuid.uuid4().hex
+        self._folder = tempfile.mkdtemp(prefix="penstock-test-")
+        self._job = LocalJob(request.plan, self._folder, job_id=self.job_id)
+        self._started = time.monotonic()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="penstock-test-job", daemon=True)
+        self._thread.start()
+
+    def status(self) -> JobStatus:
+        """Return what the job is doing now."""
+        if self._thread.is_alive():
+            return JobStatus.RUNNING
+        if self._error is not None:
+            return JobStatus.FAILED
+        return JobStatus.CANCELED if self._job.coordinator.cancelled else JobStatus.FINISHED
+
+    def wait(self) -> JobExecutionResult:
+        """Wait until the job has ended, and return its result."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        if self._job.coordinator.cancelled:
+            raise JobCancelledError("the job was cancelled", where=f"job {self.job_id}")
+        runtime = int((time.monotonic() - self._started) * 1000)
+        return JobExecutionResult(JobID(self.job_id), runtime, self.accumulators())
+
+    def cancel(self) -> None:
+        """Ask the job to end now."""
+        self._job.coordinator.cancel()
+
+    def accumulators(self) -> dict[str, Any]:
+        """Return the values of all accumulators up to now, by name."""
+        return self._job.coordinator.accumulators()
+
+    def _run(self) -> None:
+        try:
+            self._job.run()
+        except JobCancelledError:
+            self._job.close()
+        except BaseException as error:
+            self._error = error
+            self._job.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class LocalExecutor(Executor):
+    """Run jobs in this process; for tests of programs, not for use."""
+
+    def submit(self, request: JobRequest) -> JobHandle:
+        """Start a job in a thread and return at once."""
+        return LocalJobHandle(request)

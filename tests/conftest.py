@@ -1,0 +1,43 @@
+"""What holds for every test: which ones need Spark, their order, and who may load pyspark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ON_SPARK = Path(__file__).parent / "spark"
+
+
+class NoSpark:
+    """An import hook that makes an environment without pyspark out of one that has it."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.partition(".")[0] in ("pyspark", "py4j"):
+            raise ModuleNotFoundError(f"{name} is not for the tests that run without Spark")
+        return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("markexpr") == "not spark":
+        sys.meta_path.insert(0, NoSpark())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if ON_SPARK in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # Modules there may import pyspark, which is not to be had in such a run.
+    if config.getoption("markexpr") == "not spark" and collection_path == ON_SPARK:
+        return True
+    return None

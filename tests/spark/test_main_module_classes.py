@@ -1,0 +1,89 @@
+"""Classes of the user's own script as record, as key and in state, across a kill of the driver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs" / "tills.py"
+SALES = 400
+#: By place: (sales, cents) after all of the input.
+EXPECTED = {
+    f"{('Bergen', 'Oslo')[start % 2]}-{start % 5}": (
+        len(range(start, SALES, 10)),
+        sum(range(start, SALES, 10)),
+    )
+    for start in range(10)
+}
+
+
+@contextmanager
+def program(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run the script; whatever is left of it at the end is killed."""
+    with (directory / "stderr.txt").open("a") as errors:
+        process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), str(directory / "checkpoints")],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            # A group of its own: the kill takes driver and JVM together, as when a machine fails.
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def parse(line: str) -> tuple[str, int, int]:
+    place, sales, cents = line.partition("> ")[2].split()
+    return place, int(sales), int(cents)
+
+
+def all_results(directory: Path) -> list[tuple[str, int, int]]:
+    with program(directory) as process:
+        output, _ = process.communicate(timeout=100)
+    assert process.returncode == 0, (directory / "stderr.txt").read_text()
+    return [parse(line) for line in output.splitlines()]
+
+
+def totals(results: list[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
+    return {place: (sales, cents) for place, sales, cents in results}
+
+
+def test_a_run_without_a_restart(tmp_path: Path) -> None:
+    results = all_results(tmp_path)
+    assert len(results) == SALES
+    assert totals(results) == EXPECTED
+
+
+@pytest.mark.timeout(240)
+def test_a_run_killed_half_way_and_started_again(tmp_path: Path) -> None:
+    before = []
+    with program(tmp_path) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            before.append(parse(line))
+            if len(before) == 130:
+                break
+        assert process.poll() is None
+        os.killpg(process.pid, signal.SIGKILL)
+
+    after = all_results(tmp_path)
+
+    assert len(after) < SALES, "the restart went on from the checkpoint, not from the start"
+    assert totals(after) == EXPECTED
+    first_of_place = {place: sales for place, sales, _ in reversed(after)}
+    assert min(first_of_place.values()) > 1
+    # Only what the kill caught between its publishing and the note of it may appear twice.
+    seen = {place: sales for place, sales, _ in before}
+    assert all(first_of_place[place] <= seen[place] + 1 for place in EXPECTED)

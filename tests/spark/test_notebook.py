@@ -1,0 +1,119 @@
+"""Jobs in the cells of a real Jupyter kernel, with classes that live in those cells only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+IMPORTS = """
+from dataclasses import dataclass
+from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.state import ValueStateDescriptor
+"""
+
+CLASSES = """
+@dataclass(frozen=True)
+class Place:
+    city: str
+
+@dataclass
+class Sale:
+    place: Place
+    cents: int
+
+@dataclass
+class Till:
+    cents: int
+    last: Sale
+
+class Tills(KeyedProcessFunction):
+    def open(self, context):
+        self.till = context.get_state(ValueStateDescriptor("till"))
+
+    def process_element(self, sale, ctx):
+        before = self.till.value()
+        assert type(sale) is Sale and type(ctx.get_current_key()) is Place
+        assert before is None or type(before) is Till and type(before.last) is Sale
+        till = Till((before.cents if before else 0) + sale.cents, sale)
+        self.till.update(till)
+        yield till
+"""
+
+JOB = """
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+sales = [Sale(Place(city), cents) for city in ("Bergen", "Oslo") for cents in (100, 20, 3)]
+tills = env.from_collection(sales).key_by(lambda sale: sale.place).process(Tills())
+with tills.execute_and_collect() as results:
+    found = list(results)
+assert all(type(till) is Till for till in found)
+print(sorted((till.last.place.city, till.cents) for till in found))
+"""
+
+CLASSES_AGAIN = """
+@dataclass
+class Till:
+    cents: int
+    last: Sale
+    sales: int = 0
+
+    @property
+    def average(self):
+        return self.cents / self.sales
+
+class Tills(KeyedProcessFunction):
+    def open(self, context):
+        self.till = context.get_state(ValueStateDescriptor("till"))
+
+    def process_element(self, sale, ctx):
+        before = self.till.value() or Till(0, sale)
+        assert type(before) is Till
+        till = Till(before.cents + sale.cents, sale, before.sales + 1)
+        self.till.update(till)
+        yield till
+"""
+
+JOB_AGAIN = JOB.replace("till.cents)", "till.average)")
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[BlockingKernelClient]:
+    manager = KernelManager()
+    manager.start_kernel()
+    client = manager.blocking_client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def run_cell(kernel: BlockingKernelClient, code: str) -> str:
+    """Run a cell; return what it printed."""
+    printed: list[str] = []
+
+    def take(message: dict[str, Any]) -> None:
+        if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
+            printed.append(message["content"]["text"])
+
+    reply = kernel.execute_interactive(code, timeout=100, output_hook=take)
+    content = reply["content"]
+    assert content["status"] == "ok", "\n".join(content.get("traceback", []))
+    return "".join(printed).strip()
+
+
+@pytest.mark.timeout(240)
+def test_classes_of_a_cell_and_their_next_version(kernel: BlockingKernelClient) -> None:
+    run_cell(kernel, IMPORTS)
+    run_cell(kernel, CLASSES)
+
+    first = run_cell(kernel, JOB)
+    run_cell(kernel, CLASSES_AGAIN)
+    second = run_cell(kernel, JOB_AGAIN)
+
+    assert first == str([(city, cents) for city in ("Bergen", "Oslo") for cents in (100, 120, 123)])
+    assert second == str([(city, a) for city in ("Bergen", "Oslo") for a in (41.0, 60.0, 100.0)])
