@@ -13,10 +13,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.common import Configuration
 from penstock.datastream import DataStream, SourceFunction, StreamExecutionEnvironment
 
 SECONDS = 10
 READINGS_A_SECOND = 300
+#: Small batches: what piled up while Spark was starting is caught up on step by step, in view.
+READINGS_A_BATCH = 300
 #: Sensor, usual temperature, how much it swings.
 SENSORS = [
     ("attic", 17.0, 3.0),
@@ -123,11 +126,12 @@ class Screen:
         self.summaries: dict[str, Summary] = {}
         self.words: dict[str, WordCount] = {}
         self.in_place = sys.stderr.isatty()
-        self.started = time.monotonic()
+        self.started: float | None = None
         self.next_draw = 0.0
         self.drawn = 0
 
     def update(self, result: Summary | WordCount) -> None:
+        self.started = self.started or time.monotonic()
         if isinstance(result, Summary):
             self.summaries[result.sensor] = result
         else:
@@ -140,7 +144,8 @@ class Screen:
         seen = sum(summary.readings for summary in self.summaries.values())
         done = seen / (SECONDS * READINGS_A_SECOND)
         bar = "#" * round(30 * done)
-        progress = f"  [{bar:<30}] {seen:>5} readings, {time.monotonic() - self.started:4.1f} s"
+        seconds = time.monotonic() - (self.started or time.monotonic())
+        progress = f"  [{bar:<30}] {seen:>5} readings, {seconds:4.1f} s"
         lines = [progress, "", *self.table()] if self.in_place else [progress]
         self.clear()
         sys.stderr.write("\n".join(lines) + "\n")
@@ -166,9 +171,14 @@ class Screen:
 
 
 def main() -> None:
-    print(f"{len(SENSORS)} sensors report {READINGS_A_SECOND} times a second, for {SECONDS} s.")
+    print(
+        f"{len(SENSORS)} sensors report {READINGS_A_SECOND} times a second, for {SECONDS} s.",
+        flush=True,
+    )
     print("Starting a local Spark ...", file=sys.stderr, flush=True)
-    env = StreamExecutionEnvironment.get_execution_environment()
+    configuration = Configuration()
+    configuration.set_integer("penstock.batch.max-records", READINGS_A_BATCH)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     screen = Screen()
     with build(env).execute_and_collect("sensor demo") as results:
         for result in results:

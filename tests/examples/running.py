@@ -19,7 +19,7 @@ def output_of(program: Path, folder: Path, *arguments: str) -> str:
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=110,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

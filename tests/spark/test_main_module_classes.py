@@ -51,7 +51,7 @@ def parse(line: str) -> tuple[str, int, int]:
 
 def all_results(directory: Path) -> list[tuple[str, int, int]]:
     with program(directory) as process:
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, (directory / "stderr.txt").read_text()
     return [parse(line) for line in output.splitlines()]
 
@@ -66,7 +66,7 @@ def test_a_run_without_a_restart(tmp_path: Path) -> None:
     assert totals(results) == EXPECTED
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(500)
 def test_a_run_killed_half_way_and_started_again(tmp_path: Path) -> None:
     before = []
     with program(tmp_path) as process:

@@ -100,13 +100,13 @@ def run_cell(kernel: BlockingKernelClient, code: str) -> str:
         if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
             printed.append(message["content"]["text"])
 
-    reply = kernel.execute_interactive(code, timeout=100, output_hook=take)
+    reply = kernel.execute_interactive(code, timeout=200, output_hook=take)
     content = reply["content"]
     assert content["status"] == "ok", "\n".join(content.get("traceback", []))
     return "".join(printed).strip()
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(500)
 def test_classes_of_a_cell_and_their_next_version(kernel: BlockingKernelClient) -> None:
     run_cell(kernel, IMPORTS)
     run_cell(kernel, CLASSES)

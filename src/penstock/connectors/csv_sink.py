@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterable
 from typing import Any
 
+from penstock.common.types import Row
 from penstock.connectors.text_sink import TextSink, WriteMode
 from penstock.errors import SinkError, show_value
 
@@ -40,15 +42,13 @@ class CsvLine:
         return self._delimiter.join(fields)
 
 
-def _fields(value: Any) -> Any:
-    if isinstance(value, tuple | list):
+def _fields(value: Any) -> Iterable[Any]:
+    if isinstance(value, tuple | list | Row):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    if isinstance(value, str | bytes | dict | set) or not hasattr(value, "__iter__"):
-        raise SinkError(
-            "a record without fields cannot be written as CSV",
-            got=show_value(value),
-            todo="map the stream to tuples before write_as_csv, or use write_as_text",
-        )
-    return value
+    raise SinkError(
+        "a record without fields cannot be written as CSV",
+        got=show_value(value),
+        todo="map the stream to tuples before write_as_csv, or use write_as_text",
+    )

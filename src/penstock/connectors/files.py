@@ -106,6 +106,8 @@ class FileEnumerator(SplitEnumerator):
     there are. Which parts there are is noted at the first start: a file that comes later is not
     read, one that has become longer is read up to its old size.
 
+    The end of a planned range is the list of its pieces: `(path, first byte, end)`.
+
     :param path: file, folder or pattern.
     :param divisible: whether the file of a path may be read in pieces.
     """
@@ -154,9 +156,10 @@ class FileEnumerator(SplitEnumerator):
     def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
         ranges = []
         for name, entry in end["splits"].items():
-            parts = self._lanes[int(name)]
-            for path, first, last in _between(parts, start["splits"][name]["at"], entry["at"]):
-                ranges.append((entry, SplitRange(name, [path, first], [path, last])))
+            at = start["splits"][name]["at"]
+            pieces = list(_between(self._lanes[int(name)], at, entry["at"]))
+            if pieces:
+                ranges.append((entry, SplitRange(name, at, pieces)))
         return by_subtask(ranges, self._context.parallelism)
 
     def _sizes(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ Both sides have the classes of the user's script in `__main__`, so pickling is b
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import pickle
 from decimal import Decimal
@@ -52,12 +53,18 @@ def detached(value: Any) -> Any:
     """
     if is_plain(value):
         return value
-    return loads(dumps(value))
+    try:
+        return pickle.loads(pickle.dumps(value, PROTOCOL))
+    except Exception:
+        # Its class has no importable name. That it can travel must be found out here, but reading
+        # it back would make a second class of that name.
+        dumps(value)
+        return copy.deepcopy(value)
 
 
 def is_plain(value: Any) -> bool:
     """Tell whether a value is of a basic type that cannot change, or a flat tuple of such."""
     kind = type(value)
     if kind is tuple:
-        return all(type(item) in _UNCHANGING for item in value)
+        return _UNCHANGING.issuperset(map(type, value))
     return kind in _UNCHANGING

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.connectors.pickling import detached
 from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
-from penstock.connectors.segments import ByteRange, SegmentLog, count_entries, join, read_range
+from penstock.connectors.segments import ByteRange, SegmentLog, join, read_range
 from penstock.core.io import (
     EnumeratorContext,
     Position,
@@ -91,16 +91,13 @@ class CheckpointLock:
         self._owner: int | None = None
         self._depth = 0
 
-    def is_held(self) -> bool:
-        """Tell whether the calling thread holds the lock."""
-        return self._owner == threading.get_ident()
-
     def __enter__(self) -> CheckpointLock:
         # Not while holding it: room comes only after a flush, and the flush needs the lock.
-        if not self.is_held():
+        me = threading.get_ident()
+        if self._owner != me:
             self._wait_for_room()
         self.lock.acquire()
-        self._owner = threading.get_ident()
+        self._owner = me
         self._depth += 1
         return self
 
@@ -137,7 +134,8 @@ class ReceiverLog:
         self._has_times = False
         self._idle = False
         self._stopped = False
-        self._read = log.end
+        # Numbers of entries: read by batches, written to the log, taken from the receiver.
+        self._read = self._flushed = self._taken = log.end
         self._room = threading.Condition()
         self._pending = threading.Event()
         self._full = threading.Event()
@@ -157,7 +155,7 @@ class ReceiverLog:
             self._buffer.timestamps.append(timestamp)
             if timestamp is not None:
                 self._has_times = True
-            self._note_new()
+            self._note_new(1)
 
     def extend(self, values: list[Any]) -> None:
         """Take several records without timestamps, all of a kind that cannot change."""
@@ -166,7 +164,7 @@ class ReceiverLog:
             assert self._buffer.timestamps is not None
             self._buffer.values.extend(values)
             self._buffer.timestamps.extend([None] * len(values))
-            self._note_new()
+            self._note_new(len(values))
 
     def mark(self, watermark: int) -> None:
         """Take a watermark, behind the records so far."""
@@ -174,7 +172,7 @@ class ReceiverLog:
             self._check()
             assert isinstance(self._buffer.marks, list)
             self._buffer.marks.append((len(self._buffer.values), watermark))
-            self._note_new()
+            self._note_new(1)
 
     def mark_idle(self) -> None:
         """Note that nothing is to be expected until the next record."""
@@ -224,9 +222,10 @@ class ReceiverLog:
         if self._stopped:
             raise ReceiverStopped
 
-    def _note_new(self) -> None:
+    def _note_new(self, entries: int) -> None:
         self._idle = False
-        buffered = count_entries(self._buffer)
+        self._taken += entries
+        buffered = self._taken - self._flushed
         if buffered >= self._settings.flush_records:
             self._full.set()
         if buffered > self._settings.max_unread:
@@ -238,14 +237,11 @@ class ReceiverLog:
             self._pending.set()
 
     def _wait_for_room(self) -> None:
-        if self._unread() < self._settings.max_unread:
+        if self._taken - self._read < self._settings.max_unread:
             return
         with self._room:
-            while not self._stopped and self._unread() >= self._settings.max_unread:
+            while not self._stopped and self._taken - self._read >= self._settings.max_unread:
                 self._room.wait()
-
-    def _unread(self) -> int:
-        return self.log.end + count_entries(self._buffer) - self._read
 
     def _flush_on_time(self) -> None:
         while not self._stopped:
@@ -264,7 +260,7 @@ class ReceiverLog:
             with self.lock.lock:
                 if self._stopped:
                     return
-                if ended or count_entries(self._buffer):
+                if ended or self._taken > self._flushed:
                     self._write(self.snapshot(), ended=ended)
         except Exception as error:
             self._stop()
@@ -282,6 +278,7 @@ class ReceiverLog:
             batch.timestamps = None
         self._has_times = False
         self.log.append(batch, state=state, ended=ended)
+        self._flushed = self._taken
 
     def _stop(self) -> None:
         with self._room:

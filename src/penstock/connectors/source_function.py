@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import sysconfig
 import traceback
 from typing import Any
-
-import cloudpickle
 
 from penstock.common.watermark import Watermark
 from penstock.connectors.function_attributes import FunctionAttributes
@@ -55,11 +54,9 @@ class SourceFunctionSource(ReceiverSource):
         return {**self.__dict__, "_function": None}
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
-        function = self._function
-        blob = _pickled(function, context.operator)
-
         def make(subtask: int, log: ReceiverLog, state: bytes | None) -> Receiver:
-            return _FunctionReceiver(cloudpickle.loads(blob), subtask, log, state, context)
+            function = _copied(self._function, context.operator)
+            return _FunctionReceiver(function, subtask, log, state, context)
 
         return ReceiverEnumerator(context, make, self._settings)
 
@@ -142,14 +139,16 @@ class _FunctionReceiver(Receiver):
             raise described from error
 
 
-def _pickled(function: SourceFunction[Any] | None, operator: str) -> bytes:
+def _copied(function: SourceFunction[Any] | None, operator: str) -> SourceFunction[Any]:
     if function is None:
         raise SourceError(
             "a source function runs only in the process that made it",
             where=f"source {operator!r}",
         )
     try:
-        blob: bytes = cloudpickle.dumps(function)
+        # Not by cloudpickle: it would bind the methods of a class of the user's script, here in the
+        # user's own process, to copies of the script's variables.
+        return copy.deepcopy(function)
     except Exception as error:
         raise SerializationError(
             "a source function cannot be copied, one copy for each subtask",
@@ -157,7 +156,6 @@ def _pickled(function: SourceFunction[Any] | None, operator: str) -> bytes:
             got=f"{show_value(function)} ({type(error).__name__}: {error})",
             todo="open files, locks and connections in open() or run(), not in the constructor",
         ) from error
-    return blob
 
 
 def _described(error: BaseException, method: str, operator: str) -> PenstockError:

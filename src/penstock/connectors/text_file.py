@@ -34,6 +34,6 @@ class TextFileSource(Source):
         return FileEnumerator(context, self._path, self._format.is_divisible)
 
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
-        path, start = split_range.start
-        for lines in self._format.read(path, start, split_range.end[1]):
-            yield SourceBatch(lines)
+        for path, start, end in split_range.end:
+            for lines in self._format.read(path, start, end):
+                yield SourceBatch(lines)

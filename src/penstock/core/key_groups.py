@@ -17,8 +17,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+import cloudpickle
+
 from penstock.common.types import Row
-from penstock.errors import UnstableKeyError
+from penstock.errors import UnstableKeyError, show_value
 
 DEFAULT_MAX_PARALLELISM = 128
 _MASK = 0xFFFFFFFF
@@ -56,7 +58,7 @@ def stable_hash(key: Any) -> int:
     >>> stable_hash(1) == stable_hash(1.0) == stable_hash(True)
     True
     >>> stable_hash("penstock")
-    1066926386
+    2937512684
     """
     hasher = _HASHERS.get(type(key))
     if hasher is not None:
@@ -75,13 +77,20 @@ def _mix(value: int) -> int:
 
 
 def _hash_number(key: Any) -> int:
-    if key != key:  # NaN is not equal to itself: it would be a new key at every record
+    if _is_nan(key):  # not equal to itself: it would be a new key at every record
         raise UnstableKeyError(
             "NaN cannot be a key: it is not equal to itself",
-            got=repr(key),
+            got=show_value(key),
             todo="filter NaN out, or map it to None, in front of key_by",
         )
     return hash(key) & _MASK  # of a number: made from the value, equal for equal numbers
+
+
+def _is_nan(key: Any) -> bool:
+    try:
+        return bool(key != key)
+    except ArithmeticError:  # a signalling NaN of Decimal does not even compare
+        return True
 
 
 def _hash_str(key: str) -> int:
@@ -138,28 +147,44 @@ def _hash_object(key: Any) -> int:
     if kind.__hash__ is None:
         raise UnstableKeyError(
             f"a {kind.__name__} cannot be a key: it has no hash",
-            got=repr(key),
+            got=show_value(key),
             todo="use a tuple, a string or a number, or declare the class with "
             "@dataclass(frozen=True)",
         )
     if kind.__hash__ is object.__hash__:
         raise UnstableKeyError(
             f"a {kind.__name__} cannot be a key: its hash is its address in memory",
-            got=repr(key),
+            got=show_value(key),
             todo="declare the class with @dataclass(frozen=True), or define __eq__ and __hash__",
         )
-    if dataclasses.is_dataclass(kind):
+    if dataclasses.is_dataclass(kind) and _has_generated_hash(key):
         fields = [f.name for f in dataclasses.fields(kind) if f.compare]
         return _hash_items([kind.__qualname__, *(getattr(key, name) for name in fields)])
-    copy = pickle.loads(pickle.dumps(key))
+    copy = pickle.loads(_pickled(key))
     if copy != key or hash(copy) != hash(key):
         raise UnstableKeyError(
             f"a {kind.__name__} cannot be a key: a copy of it is another key",
-            got=repr(key),
+            got=show_value(key),
             todo="define __eq__ and __hash__ over its values",
         )
     # Workers run with one fixed PYTHONHASHSEED, so a hash made from strings agrees among them.
     return hash(key) & _MASK
+
+
+def _has_generated_hash(key: Any) -> bool:
+    # A dataclass may define __eq__ and __hash__ itself, over less than its fields.
+    held = [f for f in dataclasses.fields(key) if (f.compare if f.hash is None else f.hash)]
+    try:
+        return hash(key) == hash(tuple(getattr(key, f.name) for f in held))
+    except TypeError:
+        return True  # a field without a hash: it will be named
+
+
+def _pickled(key: Any) -> bytes:
+    try:
+        return pickle.dumps(key)
+    except Exception:
+        return cloudpickle.dumps(key)  # a class that has no importable name
 
 
 _HASHERS: dict[type, Callable[[Any], int]] = {

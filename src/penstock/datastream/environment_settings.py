@@ -120,7 +120,7 @@ class EnvironmentSettings:
     @classmethod
     def get_default_local_parallelism(cls) -> int:
         """Return the parallelism of local environments that name none: the number of cores."""
-        return EnvironmentSettings._default_local_parallelism or len(os.sched_getaffinity(0))
+        return EnvironmentSettings._default_local_parallelism or _cores()
 
     # ---- modes --------------------------------------------------------------------------------
 
@@ -309,6 +309,12 @@ class EnvironmentSettings:
                 got=repr(value),
                 todo="pass 1 or more",
             )
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _warn_of_jvm(call: str, values: tuple[str, ...]) -> None:

@@ -15,13 +15,13 @@ def require_function(call: str, function: Any, kind: type) -> None:
     """
     if isinstance(function, type) and issubclass(function, kind):
         _refuse(
-            f"{call} needs a {kind.__name__} object, not the class",
+            f"{call} needs {_with_article(kind.__name__)} object, not the class",
             function,
             f"create it: {call.rstrip('()')}({function.__name__}())",
         )
     if not isinstance(function, kind) and not callable(function):
         _refuse(
-            f"{call} needs a {kind.__name__} or a callable function",
+            f"{call} needs {_with_article(kind.__name__)} or a callable function",
             function,
             f"pass a lambda, a function or an object of a subclass of {kind.__name__}",
         )
@@ -35,12 +35,16 @@ def require_object(call: str, value: Any, *kinds: type) -> None:
     names = " or ".join(kind.__name__ for kind in kinds)
     if isinstance(value, type) and issubclass(value, kinds):
         _refuse(
-            f"{call} needs a {names} object, not the class",
+            f"{call} needs {_with_article(names)} object, not the class",
             value,
             f"create it: {call.rstrip('()')}({value.__name__}())",
         )
     if not isinstance(value, kinds):
-        _refuse(f"{call} needs a {names}", value, f"pass an object of a subclass of {names}")
+        _refuse(
+            f"{call} needs {_with_article(names)}",
+            value,
+            f"pass an object of a subclass of {names}",
+        )
 
 
 def _refuse(what: str, value: Any, todo: str) -> None:
@@ -50,3 +54,7 @@ def _refuse(what: str, value: Any, todo: str) -> None:
         got=f"{type(value).__name__} {show_value(value)}",
         todo=todo,
     )
+
+
+def _with_article(name: str) -> str:
+    return f"an {name}" if name[0] in "AEIOU" else f"a {name}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.graph import specs
+from penstock.graph.plan import PlanOperator
+from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.co import (
     CoFlatMapOperator,
@@ -16,8 +20,13 @@ from penstock.runtime.operators.sink import SinkFunctionOperator, SinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
+from penstock.runtime.operators.window_choice import make_window_operator
+from penstock.runtime.scope import Scope
 
-OPERATORS: dict[type[specs.OperatorSpec], type[Operator]] = {
+#: Makes an operator of its plan: an operator's class, or a function that chooses one.
+OperatorMaker = Callable[[PlanOperator, OperatorRuntimeContext, Scope], Operator]
+
+OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.SourceSpec: SourceOperator,
     specs.MapSpec: MapOperator,
     specs.FlatMapSpec: FlatMapOperator,
@@ -31,6 +40,7 @@ OPERATORS: dict[type[specs.OperatorSpec], type[Operator]] = {
     specs.CoFlatMapSpec: CoFlatMapOperator,
     specs.CoProcessSpec: CoProcessOperator,
     specs.KeyedCoProcessSpec: KeyedCoProcessOperator,
+    specs.WindowSpec: make_window_operator,
     specs.SinkSpec: SinkOperator,
     specs.SinkFunctionSpec: SinkFunctionOperator,
 }

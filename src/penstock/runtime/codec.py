@@ -8,7 +8,6 @@ change (numbers, strings, tuples of them ...) are kept as they are, and only the
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import pickle
 import uuid
@@ -20,7 +19,7 @@ from typing import Any
 
 import cloudpickle
 
-from penstock.errors import SerializationError
+from penstock.errors import SerializationError, show_value
 
 PROTOCOL = 5
 
@@ -31,6 +30,7 @@ ATOMIC: set[type] = {
 }  # fmt: skip
 
 _ITEMS, _FIELDS, _MUTABLE = 1, 2, 3
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
 #: How to tell whether an instance of a non-atomic class can change; filled on first sight.
 _KINDS: dict[type, tuple[int, tuple[str, ...]]] = {tuple: (_ITEMS, ()), frozenset: (_ITEMS, ())}
 
@@ -87,7 +87,11 @@ def is_immutable(value: Any) -> bool:
     if how == _ITEMS:
         return all(map(is_immutable, value))
     if how == _FIELDS:
-        return all(is_immutable(getattr(value, name)) for name in names)
+        # All that the instance holds: a cached property keeps its result beside the fields.
+        held = getattr(value, "__dict__", None)
+        return (held is None or all(map(is_immutable, held.values()))) and all(
+            is_immutable(getattr(value, name, None)) for name in names
+        )
     return kind in ATOMIC
 
 
@@ -98,13 +102,36 @@ def _classify(kind: type) -> tuple[int, tuple[str, ...]]:
         ATOMIC.add(kind)
     elif issubclass(kind, tuple) and hasattr(kind, "_fields") and not _has_dict(kind):
         how = _ITEMS
-    elif dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        how, names = _FIELDS, tuple(field.name for field in dataclasses.fields(kind))
+    elif _is_frozen_dataclass(kind):
+        how, names = _FIELDS, _slots(kind)
     return _KINDS.setdefault(kind, (how, names))
 
 
+def _is_frozen_dataclass(kind: type) -> bool:
+    """Tell whether the class is a frozen dataclass in itself, and all it is made of is Python's.
+
+    A plain subclass of a frozen dataclass is not frozen, nor is what a built-in base (a list, an
+    exception) holds.
+    """
+    parameters = vars(kind).get("__dataclass_params__")
+    if parameters is None or not parameters.frozen:
+        return False
+    return all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    """Return the names of what instances hold outside of their dictionary."""
+    names: list[str] = []
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if private else name)
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+
+
 def _has_dict(kind: type) -> bool:
-    return "__dict__" in dir(kind) and any("__dict__" in base.__dict__ for base in kind.__mro__)
+    return any("__dict__" in vars(base) for base in kind.__mro__)
 
 
 def dumps(value: Any) -> bytes:
@@ -121,7 +148,7 @@ def dumps(value: Any) -> bytes:
             raise SerializationError(
                 f"a {type(value).__name__} cannot be pickled, so it cannot travel between workers "
                 "or be kept in state",
-                got=f"{_short(value)} ({type(error).__name__}: {error})",
+                got=f"{show_value(value, 200)} ({type(error).__name__}: {error})",
                 todo="send plain data (numbers, strings, tuples, dataclasses) and open files, "
                 "locks and connections in open()",
             ) from None
@@ -132,16 +159,11 @@ def loads(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
 def pack_times(timestamps: list[Any]) -> Any:
     """Return timestamps in compact form; None if no record has one."""
     try:
         return array("q", timestamps).tobytes()
-    except TypeError:
+    except (TypeError, OverflowError):
         return None if timestamps.count(None) == len(timestamps) else timestamps
 
 

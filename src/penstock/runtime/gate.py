@@ -43,14 +43,14 @@ class Gate:
         self.finished = False
 
     def advance(self, channel: Channel, watermark: int) -> None:
-        """Take a watermark of one channel."""
+        """Take a watermark of one channel; what an idle one says does not count."""
         i = self._index[channel]
-        if watermark <= self._watermarks[i]:
+        if watermark <= self._watermarks[i] or not self._active[i]:
             return
         self._watermarks[i] = watermark
         if not self._aligned[i] and watermark >= self.watermark:
             self._aligned[i] = True
-        self._settle()
+        self._rise_to_minimum()
 
     def set_idle(self, channel: Channel, idle: bool) -> None:
         """Learn that a channel has nothing to say, or has something to say again."""
@@ -59,7 +59,11 @@ class Gate:
             return
         self._active[i] = not idle
         self._aligned[i] = not idle and self._watermarks[i] >= self.watermark
-        self._settle()
+        if idle and self._watermarks[i] == self.watermark:
+            if any(self._active):
+                self._rise_to_minimum()
+            else:  # nobody is left to wait for: the furthest channel counts
+                self._rise(max(self._watermarks))
         if self.idle is any(self._active):
             self.idle = not self.idle
             self._operator.change_idle(self.idle)
@@ -73,19 +77,20 @@ class Gate:
         i = self._index[channel]
         if self._ended[i]:
             return
+        self.set_idle(channel, False)
+        self.advance(channel, MAX_WATERMARK)
         self._ended[i] = True
-        self._active[i] = True
-        self._aligned[i] = True
-        self._watermarks[i] = MAX_WATERMARK
-        self._settle()
         if all(self._ended):
             self.finished = True
             self._operator.finish_input()
 
-    def _settle(self) -> None:
-        marks = [w for w, aligned in zip(self._watermarks, self._aligned, strict=True) if aligned]
-        # When everyone is idle nobody is waited for: the furthest channel counts.
-        watermark = min(marks) if marks else max(self._watermarks)
+    def _rise_to_minimum(self) -> None:
+        aligned = zip(self._watermarks, self._aligned, strict=True)
+        marks = [watermark for watermark, counts in aligned if counts]
+        if marks:
+            self._rise(min(marks))
+
+    def _rise(self, watermark: int) -> None:
         if watermark > self.watermark:
             self.watermark = watermark
             self._operator.advance_watermark(watermark)

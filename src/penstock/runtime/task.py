@@ -132,7 +132,7 @@ class Task:
         operator, gate = self._operator[edge.target], self._gates[edge.target]
         channel = (edge_id, sender)
         try:
-            if chunk.values and gate.idle_channel(channel):
+            if (chunk.values or chunk.marks) and gate.idle_channel(channel):
                 gate.set_idle(channel, False)
             start = 0
             for position, watermark in chunk.marks:
@@ -164,16 +164,8 @@ class Task:
             else:
                 process_all(self._timed(values, times))
             return
-        assert op.backend is not None
-        context = op.backend.context
-        process = op.process if index == 0 else op.process2
-        if times is None:
-            scope.timestamp = None
-            for context.key, value in zip(keys, values, strict=True):
-                process(value)
-        else:
-            for context.key, scope.timestamp, value in zip(keys, times, values, strict=True):
-                process(value)
+        process_keyed = op.process_keyed if index == 0 else op.process_keyed2
+        process_keyed(keys, times, values)
 
     def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:
         scope = self.scope

@@ -37,6 +37,11 @@ class TimerQueue:
     def __len__(self) -> int:
         return len(self._serials)
 
+    @property
+    def used(self) -> bool:
+        """Tell whether there has ever been a timer."""
+        return self._next_serial > 0
+
     def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
         """Set a timer; setting the same one again changes nothing."""
         timer = (key, namespace, timestamp)

@@ -10,12 +10,12 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
-from penstock.spark.gateway import SparkLog, start_jvm
+from penstock.spark.gateway import JvmFolder, start_jvm
 from penstock.spark.java import check_java
 from penstock.spark.settings import LOG_LEVEL, MASTER, context_settings, session_settings
 
 _lock = threading.Lock()
-_log: SparkLog | None = None
+_folder: JvmFolder | None = None
 
 
 def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
@@ -42,17 +42,17 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
 
 def log_path() -> str | None:
     """Return the path of Spark's log, which is then kept; None if Spark was started elsewhere."""
-    return None if _log is None else _log.keep()
+    return None if _folder is None else _folder.keep_log()
 
 
 def _start(configuration: Mapping[str, str]) -> SparkSession:
-    global _log
+    global _folder
     check_java()
-    settings = context_settings(configuration)
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
     if SparkContext._gateway is None:
-        _log = SparkLog(configuration.get(LOG_LEVEL, "warn"))
-        start_jvm(settings, _log)
+        _folder = JvmFolder(configuration.get(LOG_LEVEL, "warn"))
+        start_jvm(context_settings(configuration, _folder.jar), _folder)
+    settings = context_settings(configuration, None if _folder is None else _folder.jar)
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)

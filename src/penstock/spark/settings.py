@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.spark import local_files
 
 MASTER = "penstock.master"
 LOG_LEVEL = "penstock.spark.log-level"
@@ -53,14 +56,21 @@ def master_of(configuration: Mapping[str, str]) -> str:
     return configuration.get(MASTER) or f"local[{_cores()}]"
 
 
-def context_settings(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return what must be known when Spark starts; the user's own `spark.*` keys win."""
+def context_settings(configuration: Mapping[str, str], jar: Path | None) -> dict[str, str]:
+    """Return what must be known when Spark starts; the user's own `spark.*` keys win.
+
+    :param jar: as `local_files.write_jar` wrote it; None if the JVM was started without it.
+    """
     master = master_of(configuration)
     settings = {"spark.master": master, **_CONTEXT}
     if master.startswith("local"):
         # Nothing leaves this machine, so no look-up of its name is needed.
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
+        if jar is not None:
+            settings["spark.driver.extraClassPath"] = str(jar)
+            settings["spark.executor.extraClassPath"] = str(jar)
+            settings["spark.hadoop.fs.file.impl"] = local_files.CLASS_NAME
     settings.update(_spark_keys(configuration))
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{_jvm_options(options)} {options}".strip()

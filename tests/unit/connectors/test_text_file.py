@@ -102,7 +102,7 @@ def test_a_name_that_looks_like_a_pattern_is_taken_as_it_is(folder: Path) -> Non
 def test_every_line_comes_once_wherever_batches_are_cut(
     folder: Path, tmp_path: Path, max_bytes: int
 ) -> None:
-    lines = LINES[:60] + ["", "y" * 300, ""]
+    lines = [*LINES[:60], "", "y" * 300, ""]
     write(folder / "a.txt", lines)
     size = (folder / "a.txt").stat().st_size
     driver = SourceDriver(TextFileSource(str(folder)), tmp_path / "job")

@@ -31,7 +31,7 @@ class NamedSource(Source):
 
 
 def environment(parallelism: int = 2, **settings: str) -> StreamExecutionEnvironment:
-    """Return an environment; settings are configuration keys, dots written as double underscores."""
+    """Return an environment; in the name of a setting `__` stands for a dot, `_` for a hyphen."""
     configuration = Configuration()
     for key, value in settings.items():
         configuration.set_string(key.replace("__", ".").replace("_", "-"), value)

@@ -128,9 +128,9 @@ def test_boxes_do_not_overlap_and_levels_stand_side_by_side():
     for left, right in zip(layout.bands, layout.bands[1:], strict=False):
         assert left.x + left.width <= right.x
     for box in boxes:
-        assert 0 <= box.x
+        assert box.x >= 0
         assert box.x + box.width <= layout.width
-        assert 0 <= box.y
+        assert box.y >= 0
         assert box.y + BOX_HEIGHT <= layout.height
 
 

@@ -107,7 +107,7 @@ def _slot_state(plan: ExecutionPlan, level: int, slot: int, store: DictSlotStore
 
 
 def canonical(value: Any) -> Any:
-    """Open everything that is pickled inside a value: equal values need not pickle to equal bytes."""
+    """Open everything that is pickled inside a value: equal values may pickle to other bytes."""
     if isinstance(value, Frozen):
         return canonical(value.thaw())
     if isinstance(value, bytes) and value[:1] == b"\x80":

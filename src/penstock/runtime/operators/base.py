@@ -107,6 +107,35 @@ class Operator:
         for value in values:
             process(value)
 
+    def process_keyed(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records of the first input, each under its key."""
+        self._process_keyed(self.process, keys, timestamps, values)
+
+    def process_keyed2(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records of the second input, each under its key."""
+        self._process_keyed(self.process2, keys, timestamps, values)
+
+    def _process_keyed(
+        self,
+        process: Callable[[Any], None],
+        keys: list[Any],
+        timestamps: list[Any] | None,
+        values: list[Any],
+    ) -> None:
+        assert self.backend is not None
+        context, scope = self.backend.context, self.scope
+        if timestamps is None:
+            scope.timestamp = None
+            for context.key, value in zip(keys, values, strict=True):
+                process(value)
+        else:
+            for context.key, scope.timestamp, value in zip(keys, timestamps, values, strict=True):
+                process(value)
+
     # --- time -----------------------------------------------------------------------------
 
     def advance_watermark(self, watermark: int) -> None:

@@ -113,9 +113,15 @@ class KeyedBackend(KeyedStateStore):
         parts: list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]] = [
             (name, table.kind, list(table.keys()), table.dump)
             for name, table in self.tables.items()
+            if table.data
         ]
-        parts += [(name, "timers", queue.timers(), queue.dump) for name, queue in self._queues()]
-        return [part for part in parts if part[2]]
+        # An empty queue too: it still knows how many timers there have been.
+        parts += [
+            (name, "timers", queue.timers(), queue.dump)
+            for name, queue in self._queues()
+            if queue.used
+        ]
+        return parts
 
     def _queues(self) -> Iterator[tuple[str, TimerQueue]]:
         yield EVENT_TIMERS, self.event_timers

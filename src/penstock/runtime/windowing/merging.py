@@ -37,11 +37,12 @@ class MergingWindowSet:
         self._key = key
         self._state_of: dict[Any, Any] = dict(table.get(key) or ())
 
-    def state_of(self, namespace: Any) -> Any:
-        """Return the state window of a window.
+    def has(self, namespace: Any) -> bool:
+        """Tell whether there is such a window (still)."""
+        return namespace in self._state_of
 
-        :raises KeyError: if there is no such window (any more).
-        """
+    def state_of(self, namespace: Any) -> Any:
+        """Return the state window of a window."""
         return self._state_of[namespace]
 
     def add(self, window: Any, on_merge: OnMerge) -> Any:
@@ -58,7 +59,7 @@ class MergingWindowSet:
                 result, is_merged = merged, True
             self._merge(merged, others, on_merge)
         if not is_merged:
-            self._state_of[new] = new
+            self._state_of.setdefault(new, new)
         return result
 
     def _merge(self, merged: Any, members: list[Any], on_merge: OnMerge) -> None:

@@ -1,0 +1,117 @@
+"""Tables of what sliding windows share: storage keys are `(key, number of the slice)`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.codec import freeze
+from penstock.runtime.state.tables import TABLES, ListTable, ValueTable
+
+
+class _SliceIndex:
+    """Which slices each key has, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slices: dict[Any, list[int]] = {}
+        #: Called with a key whose slices were changed by another worker.
+        self.on_change: Callable[[Any], None] = lambda key: None
+
+    def open(self, pane: tuple[Any, int]) -> None:
+        """Take note of a new slice."""
+        key, number = pane
+        numbers = self.slices.get(key)
+        if numbers is None:
+            self.slices[key] = [number]
+        elif number > numbers[-1]:
+            numbers.append(number)
+        else:
+            insort(numbers, number)
+
+    def _close(self, pane: tuple[Any, int]) -> None:
+        key, number = pane
+        numbers = self.slices[key]
+        del numbers[bisect_left(numbers, number)]
+        if not numbers:
+            del self.slices[key]
+
+    def _apply_index(self, puts: list[tuple[Any, Any]], removes: list[Any]) -> None:
+        for pane, _ in puts:
+            numbers = self.slices.get(pane[0], ())
+            at = bisect_left(numbers, pane[1])
+            if at == len(numbers) or numbers[at] != pane[1]:
+                self.open(pane)
+            self.on_change(pane[0])
+        for pane in removes:
+            numbers = self.slices.get(pane[0], ())
+            at = bisect_left(numbers, pane[1])
+            if at < len(numbers) and numbers[at] == pane[1]:
+                self._close(pane)
+            self.on_change(pane[0])
+
+
+class SliceValueTable(_SliceIndex, ValueTable):
+    """One accumulator a slice."""
+
+    kind = "slice-value"
+    namespaced = True
+
+    def remove(self, key: Any) -> None:
+        """Forget a slice."""
+        super().remove(key)
+        self._close(key)
+
+    def apply(self, delta: Any) -> None:
+        """See `Table.apply`."""
+        super().apply(delta)
+        self._apply_index(*delta)
+
+
+class SliceListTable(_SliceIndex, ListTable):
+    """The elements of a slice, each with a number that rises in the order of arrival."""
+
+    kind = "slice-list"
+    namespaced = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._serials: dict[Any, int] = {}
+
+    def add(self, key: Any, value: Any) -> None:
+        """Append one element to a slice."""
+        entries = self.data.get(key)
+        if entries is None:
+            entries = self.data[key] = []
+            self._replaced.add(key)
+        elif key not in self._appended:
+            self._appended[key] = len(entries)
+        entries.append((self._next_serial(key[0]), freeze(value)))
+
+    def _next_serial(self, key: Any) -> int:
+        serial = self._serials.get(key)
+        if serial is None:
+            slices = (self.data[key, number] for number in self.slices.get(key, ()))
+            serial = max((entries[-1][0] for entries in slices if entries), default=-1) + 1
+        self._serials[key] = serial + 1
+        return serial
+
+    def remove(self, key: Any) -> None:
+        """Forget a slice."""
+        super().remove(key)
+        self._close(key)
+        if key[0] not in self.slices:
+            self._serials.pop(key[0], None)
+
+    def apply(self, delta: Any) -> None:
+        """See `Table.apply`."""
+        puts, removes, appends = delta
+        super().apply(delta)
+        self._apply_index([*puts, *appends], removes)
+        for pane, _ in (*puts, *appends):
+            self._serials.pop(pane[0], None)
+
+
+for table in (SliceValueTable, SliceListTable):
+    TABLES[table.kind] = table
