@@ -29,7 +29,7 @@ class RisingThreeTimes(KeyedProcessFunction):
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(2)
 
-celsius = {"boiler": [61, 64, 68, 71, 70, 75, 79, 85], "attic": [21, 22, 21, 22, 23, 24]}
+celsius = {"boiler": [61, 64, 68, 71, 70, 75, 79, 85], "hall": [21, 22, 21, 22, 23, 24]}
 readings = env.from_collection([Reading(s, c) for s, values in celsius.items() for c in values])
 
 readings.key_by(lambda reading: reading.sensor).process(RisingThreeTimes()).print("alarm")

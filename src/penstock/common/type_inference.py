@@ -11,19 +11,17 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.composite_types import MapTypeInfo, PojoTypeInfo, TupleTypeInfo
 from penstock.common.time import Instant
 from penstock.common.type_information import (
     BasicTypeInfo,
     DateTypeInfo,
     InstantTypeInfo,
     ListTypeInfo,
-    MapTypeInfo,
     PickledBytesTypeInfo,
-    PojoTypeInfo,
     PrimitiveArrayTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
-    TupleTypeInfo,
     TypeInformation,
 )
 

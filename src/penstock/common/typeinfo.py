@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.common.composite_types import MapTypeInfo, PojoTypeInfo, RowTypeInfo, TupleTypeInfo
 from penstock.common.type_inference import return_type_of, type_info_of
 from penstock.common.type_information import (
     BasicArrayTypeInfo,
@@ -11,15 +12,11 @@ from penstock.common.type_information import (
     DateTypeInfo,
     InstantTypeInfo,
     ListTypeInfo,
-    MapTypeInfo,
     ObjectArrayTypeInfo,
     PickledBytesTypeInfo,
-    PojoTypeInfo,
     PrimitiveArrayTypeInfo,
-    RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
-    TupleTypeInfo,
     TypeInformation,
 )
 

@@ -7,6 +7,8 @@
   `ReduceFunction`, `KeySelector`, `Partitioner`, `CoMapFunction`, `CoFlatMapFunction`,
   `SourceFunction`, `SinkFunction`; process functions with state, timers and side outputs:
   `ProcessFunction`, `KeyedProcessFunction`, `CoProcessFunction`, `KeyedCoProcessFunction`.
+- Windows: `WindowedStream` and `AllWindowedStream`, with what is in `penstock.datastream.window`;
+  `JoinedStreams`, `CoGroupedStreams` and `IntervalJoin`.
 - `RuntimeContext`: what a function can ask of its place; `TimerService`, `OutputTag`.
 - Settings: `CheckpointConfig`, `CheckpointingMode`, `ExternalizedCheckpointRetention`,
   `RuntimeExecutionMode`, `TimeCharacteristic`, `SlotSharingGroup`, state backends and
@@ -22,6 +24,12 @@
 ... )
 """
 
+from penstock.common import (
+    AscendingTimestampExtractor,
+    AssignerWithPeriodicWatermarks,
+    AssignerWithPunctuatedWatermarks,
+    BoundedOutOfOrdernessTimestampExtractor,
+)
 from penstock.connectors.text_sink import WriteMode
 from penstock.datastream.checkpoint_config import (
     CheckpointConfig,
@@ -39,12 +47,18 @@ from penstock.datastream.connectors.base import (
     DeliveryGuarantee,
 )
 from penstock.datastream.data_stream import (
+    AllWindowedStream,
     CloseableIterator,
+    CoGroupedStreams,
     ConnectedStreams,
     DataStream,
     DataStreamSink,
+    IntervalJoin,
+    IntervalJoined,
+    JoinedStreams,
     KeyedStream,
     SplitStream,
+    WindowedStream,
 )
 from penstock.datastream.execution_mode import (
     RuntimeExecutionMode,
@@ -153,17 +167,32 @@ from penstock.datastream.time_domain import (
 from penstock.datastream.timerservice import (
     TimerService,
 )
+from penstock.datastream.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Trigger,
+    TriggerResult,
+    Window,
+    WindowAssigner,
+)
 
 __all__ = [
     "Accumulator",
     "AggregateFunction",
     "AllWindowFunction",
+    "AllWindowedStream",
+    "AscendingTimestampExtractor",
+    "AssignerWithPeriodicWatermarks",
+    "AssignerWithPunctuatedWatermarks",
     "AsyncFunction",
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "AverageAccumulator",
     "BaseBroadcastProcessFunction",
+    "BoundedOutOfOrdernessTimestampExtractor",
     "BroadcastProcessFunction",
     "CheckpointConfig",
     "CheckpointStorage",
@@ -172,9 +201,11 @@ __all__ = [
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "ConnectedStreams",
+    "CountWindow",
     "CustomCheckpointStorage",
     "CustomStateBackend",
     "DataStream",
@@ -195,13 +226,17 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "GlobalWindow",
     "HashMapStateBackend",
     "Histogram",
     "IntCounter",
     "IntMaximum",
     "IntMinimum",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobManagerCheckpointStorage",
     "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -215,6 +250,7 @@ __all__ = [
     "MapFunction",
     "MemorySize",
     "MemoryStateBackend",
+    "MergingWindowAssigner",
     "OutputSelector",
     "OutputTag",
     "ParallelSourceFunction",
@@ -253,7 +289,13 @@ __all__ = [
     "StreamExecutionEnvironment",
     "TimeCharacteristic",
     "TimeDomain",
+    "TimeWindow",
     "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
     "WindowFunction",
+    "WindowedStream",
     "WriteMode",
 ]

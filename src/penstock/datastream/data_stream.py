@@ -3,15 +3,24 @@
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.connected_streams import ConnectedStreams
 from penstock.datastream.data_stream_sink import DataStreamSink
+from penstock.datastream.interval_join import IntervalJoin, IntervalJoined
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.split_stream import SplitStream
 from penstock.datastream.stream import DataStream
+from penstock.datastream.windowed_joins import CoGroupedStreams, JoinedStreams
+from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "CloseableIterator",
+    "CoGroupedStreams",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "IntervalJoin",
+    "IntervalJoined",
+    "JoinedStreams",
     "KeyedStream",
     "SplitStream",
+    "WindowedStream",
 ]

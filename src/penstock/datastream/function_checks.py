@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.errors import TypeMismatchError, show_value
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.fields import Field
 
 
 def require_function(call: str, function: Any, kind: type) -> None:
@@ -45,6 +46,20 @@ def require_object(call: str, value: Any, *kinds: type) -> None:
             value,
             f"pass an object of a subclass of {names}",
         )
+
+
+def require_field(call: str, field: Any) -> Field:
+    """Check that `field` is a position or a name, and return it.
+
+    :raises TypeMismatchError: if it is not.
+    """
+    if isinstance(field, bool) or not isinstance(field, (int, str)):
+        _refuse(
+            f"{call} needs the position or the name of a field",
+            field,
+            "pass a number for tuples, lists and Row, a name for Row, dicts and objects",
+        )
+    return field
 
 
 def _refuse(what: str, value: Any, todo: str) -> None:

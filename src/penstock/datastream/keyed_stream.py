@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common import TypeInformation
+from penstock.common import Duration, Time, TypeInformation
 from penstock.core.functions import (
     FoldFunction,
     KeyedProcessFunction,
@@ -13,10 +13,14 @@ from penstock.core.functions import (
     ProcessFunction,
     ReduceFunction,
 )
-from penstock.datastream.function_checks import require_function, require_object
+from penstock.core.windowing import WindowAssigner
+from penstock.datastream.function_checks import require_field, require_function, require_object
+from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.key_selection import Selector
 from penstock.datastream.stream import DataStream
-from penstock.errors import GraphError, TypeMismatchError, show_value
+from penstock.datastream.window_shapes import count_window_parts, time_window_assigner
+from penstock.datastream.windowed_stream import WindowedStream
+from penstock.errors import GraphError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
@@ -70,29 +74,29 @@ class KeyedStream(DataStream):
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
         """Add up one field; the other fields are those of the key's first record."""
-        return self._aggregate(FieldSum(self._checked_field("sum()", position_to_sum)))
+        return self._aggregate(FieldSum(require_field("sum()", position_to_sum)))
 
     def min(self, position_to_min: Field = 0) -> DataStream:
         """Keep the smallest value of one field; the other fields are those of the first record."""
-        return self._aggregate(FieldMin(self._checked_field("min()", position_to_min)))
+        return self._aggregate(FieldMin(require_field("min()", position_to_min)))
 
     def max(self, position_to_max: Field = 0) -> DataStream:
         """Keep the largest value of one field; the other fields are those of the first record."""
-        return self._aggregate(FieldMax(self._checked_field("max()", position_to_max)))
+        return self._aggregate(FieldMax(require_field("max()", position_to_max)))
 
     def min_by(self, position_to_min_by: Field = 0, first: bool = True) -> DataStream:
         """Keep the whole record with the smallest value of one field.
 
         :param first: of several such records keep the first; else the last.
         """
-        return self._aggregate(MinBy(self._checked_field("min_by()", position_to_min_by), first))
+        return self._aggregate(MinBy(require_field("min_by()", position_to_min_by), first))
 
     def max_by(self, position_to_max_by: Field = 0, first: bool = True) -> DataStream:
         """Keep the whole record with the largest value of one field.
 
         :param first: of several such records keep the first; else the last.
         """
-        return self._aggregate(MaxBy(self._checked_field("max_by()", position_to_max_by), first))
+        return self._aggregate(MaxBy(require_field("max_by()", position_to_max_by), first))
 
     def process(
         self,
@@ -115,6 +119,34 @@ class KeyedStream(DataStream):
         """Partition the stream by another key instead."""
         return self._origin.key_by(key_selector, key_type, *more_fields)
 
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Put the elements of each key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def time_window(
+        self, size: Time | Duration, slide: Time | Duration | None = None
+    ) -> WindowedStream:
+        """Put the elements of each key into tumbling or sliding windows of time.
+
+        They follow processing time if that is the environment's time characteristic, else event
+        time.
+        """
+        return WindowedStream(self, time_window_assigner(self._environment, size, slide))
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Put the elements of each key into windows of a number of elements.
+
+        :param slide: fire after every so many elements, on the last `size` of them; zero: after
+            every `size` elements, on these.
+        """
+        return WindowedStream(self, *count_window_parts(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Pair elements with those of another keyed stream whose times are close to theirs."""
+        require_object("interval_join()", other_stream, KeyedStream)
+        self._require_same_environment("interval_join()", other_stream)
+        return IntervalJoin(self, other_stream)
+
     def get_key_type(self) -> TypeInformation | None:
         """Return the type that was declared for the key."""
         return self._key_type
@@ -123,16 +155,6 @@ class KeyedStream(DataStream):
         return self._transform(
             "Keyed Aggregation", ReduceSpec(function), self._transformation.output_type
         )
-
-    def _checked_field(self, call: str, field: Any) -> Field:
-        if isinstance(field, bool) or not isinstance(field, (int, str)):
-            raise TypeMismatchError(
-                f"{call} needs the position or the name of a field",
-                where=str(capture_call_site()),
-                got=f"{type(field).__name__} {show_value(field)}",
-                todo="pass a number for tuples, lists and Row, a name for Row, dicts and objects",
-            )
-        return field
 
     def _partition(self, partitioner: PartitionerSpec) -> DataStream:
         raise GraphError(

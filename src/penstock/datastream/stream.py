@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.common import ExecutionConfig, TypeInformation, Types, WatermarkStrategy
+from penstock.common import (
+    Duration,
+    ExecutionConfig,
+    Time,
+    TypeInformation,
+    Types,
+    WatermarkStrategy,
+)
 from penstock.common.typeinfo import TupleTypeInfo
 from penstock.core.functions import (
     FilterFunction,
@@ -17,11 +24,15 @@ from penstock.core.functions import (
     ProcessFunction,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.windowing import WindowAssigner
 from penstock.datastream.function_checks import require_function, require_object
 from penstock.datastream.key_selection import make_key_selector
 from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.stream_sinks import StreamSinks
 from penstock.datastream.stream_types import type_of
+from penstock.datastream.window_shapes import count_window_parts, time_window_assigner
+from penstock.datastream.windowed_joins import CoGroupedStreams, JoinedStreams
+from penstock.datastream.windowed_stream import AllWindowedStream, same_key
 from penstock.errors import GraphError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field, Projection
@@ -234,6 +245,32 @@ class DataStream(StreamSinks, OperatorSettings):
         operator = self._operator("get_side_output()")
         side = SideOutputTransformation(operator, output_tag.tag_id, output_tag.type_info)
         return DataStream(self._environment, side)
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Pair elements of two streams by key and window."""
+        self._require_same_environment("join()", other_stream)
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Group elements of two streams together by key and window."""
+        self._require_same_environment("co_group()", other_stream)
+        return CoGroupedStreams(self, other_stream)
+
+    # ---- windows over the whole stream --------------------------------------------------------
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Put all elements into windows, whatever their key; works in one subtask."""
+        return AllWindowedStream(self.key_by(same_key), window_assigner)
+
+    def time_window_all(
+        self, size: Time | Duration, slide: Time | Duration | None = None
+    ) -> AllWindowedStream:
+        """Put all elements into tumbling or sliding windows of time, as `time_window` does."""
+        return self.window_all(time_window_assigner(self._environment, size, slide))
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Put all elements into windows of a number of elements, as `count_window` does."""
+        return AllWindowedStream(self.key_by(same_key), *count_window_parts(size, slide))
 
     # ---- where records go next ----------------------------------------------------------------
 

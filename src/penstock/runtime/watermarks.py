@@ -14,7 +14,6 @@ from typing import Any
 from penstock.common.watermark import Watermark, WatermarkOutput
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import MissingTimestampError
-from penstock.runtime.calls import method_of
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.scope import Scope
 
@@ -50,9 +49,9 @@ class WatermarkSource:
         self, strategy: Any, scope: Scope, interval: int, on_change: Callable[[], None]
     ) -> None:
         self._generator = strategy.generator_factory()
-        assigner = strategy.timestamp_assigner
-        self._assign = None if assigner is None else method_of(assigner, "extract_timestamp")
-        self._assigner = assigner
+        self._assign = strategy.assigner_for(self._generator)
+        # An assigner object of the user's may keep attributes: it is the method's own object.
+        self._assigner = getattr(self._assign, "__self__", None)
         self._idle_timeout: int | None = strategy.idle_timeout_ms
         self._scope = scope
         self._interval = interval

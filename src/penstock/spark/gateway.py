@@ -34,7 +34,7 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
 # Spark takes the level of this one for all of its own when it is started from Python.
-logger.repl.name = org.apache.spark.repl.Main
+logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
 logger.repl.level = {level}
 # These warn of what a streaming job does all the time.
 logger.state.name = org.apache.spark.sql.execution.python.streaming

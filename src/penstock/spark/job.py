@@ -72,7 +72,8 @@ class SparkJob(JobHandle):
             self._attempt.coordinator.cancel()
 
     def accumulators(self) -> dict[str, Any]:
-        return {} if self._attempt is None else self._attempt.coordinator.accumulators()
+        found = {} if self._attempt is None else self._attempt.coordinator.accumulators()
+        return {name: accumulator.get_local_value() for name, accumulator in found.items()}
 
     # -------------------------------------------------------------------------- the job's thread
 

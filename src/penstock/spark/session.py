@@ -10,9 +10,10 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
+from penstock.execution.configuration import MASTER
 from penstock.spark.gateway import JvmFolder, start_jvm
 from penstock.spark.java import check_java
-from penstock.spark.settings import LOG_LEVEL, MASTER, context_settings, session_settings
+from penstock.spark.settings import LOG_LEVEL, context_settings, session_settings
 
 _lock = threading.Lock()
 _folder: JvmFolder | None = None

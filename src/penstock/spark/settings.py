@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.execution.configuration import MASTER
 from penstock.spark import local_files
 
-MASTER = "penstock.master"
 LOG_LEVEL = "penstock.spark.log-level"
 
 _STREAMING = "spark.sql.streaming"

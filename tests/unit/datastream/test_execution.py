@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from penstock.common import JobClient, JobStatus, Row, Types
+from penstock.common import JobClient, JobStatus, Row, Time, Types, WatermarkStrategy
 from penstock.core.functions import (
     FoldFunction,
     MapFunction,
@@ -15,6 +15,7 @@ from penstock.core.functions import (
 )
 from penstock.core.output_tag import OutputTag
 from penstock.datastream import CloseableIterator, RuntimeExecutionMode, WriteMode
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import GraphError, JobError
 
 PAIRS = [("a", 3), ("b", 1), ("a", 1), ("a", 3)]
@@ -207,3 +208,26 @@ def test_records_of_a_declared_row_type_have_names_behind_the_operator(local):
     row_type = Types.ROW_NAMED(["word", "n"], [Types.STRING(), Types.INT()])
     stream = local.from_collection(["a"]).map(lambda w: Row(w, 1), row_type)
     assert list(stream.map(lambda r: r.word).execute_and_collect()) == ["a"]
+
+
+def test_windows_and_their_late_records(local):
+    late = OutputTag("late")
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda record, _: record[2]
+    )
+    stream = local.from_collection([("a", 1, 1000), ("a", 2, 4999), ("b", 3, 7000)])
+    counts = (
+        stream.assign_timestamps_and_watermarks(strategy)
+        .key_by(0)
+        .window(TumblingEventTimeWindows.of(Time.seconds(5)))
+        .side_output_late_data(late)
+        .sum(1)
+    )
+    assert list(counts.execute_and_collect()) == [("a", 3, 1000), ("b", 3, 7000)]
+    assert list(counts.get_side_output(late).execute_and_collect()) == []
+
+
+def test_count_windows_tumble_and_slide(local):
+    numbers = local.from_collection(list(range(1, 7))).key_by(lambda n: 0)
+    assert list(numbers.count_window(2).sum().execute_and_collect()) == [3, 7, 11]
+    assert list(numbers.count_window(4, 2).sum().execute_and_collect()) == [3, 10, 18]

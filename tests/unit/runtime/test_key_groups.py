@@ -173,7 +173,11 @@ def test_the_hash_never_changes_between_versions() -> None:
 
 
 def test_keys_spread_over_all_groups() -> None:
-    for keys in (range(12_800), [f"user-{i}" for i in range(12_800)], [i * 4096 for i in range(12_800)]):
+    for keys in (
+        range(12_800),
+        [f"user-{i}" for i in range(12_800)],
+        [i * 4096 for i in range(12_800)],
+    ):
         counts = [0] * 128
         for key in keys:
             counts[key_group(key, 128)] += 1

@@ -1,10 +1,9 @@
-"""A sink that remembers what was published, and a clock that follows the batches."""
+"""A sink that remembers what was published, and a source that never ends."""
 
 from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 from penstock.connectors.collection import CollectionSource
@@ -92,14 +91,3 @@ class Forever(CollectionSource):
 
         enumerator.latest = open_ended  # type: ignore[method-assign]
         return enumerator
-
-
-class BatchClock:
-    """Processing time that moves on by a fixed step with every batch: replays see the same."""
-
-    def __init__(self, step: int = 10) -> None:
-        self.batch_id: Callable[[], int] = lambda: 0
-        self._step = step
-
-    def __call__(self) -> int:
-        return 1_000_000 + self._step * self.batch_id()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import JobStatus
+from penstock.common import Duration, JobStatus, WatermarkStrategy
 from penstock.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -175,6 +175,46 @@ def test_processing_time_timers_fire_without_data_also_after_a_restart(tmp_path:
     assert job.run_while_there_is_input() == 1
     assert sorted(sink.values()) == [(key, 1_000_100, 1_000_102) for key in ("x", "y")]
     now += 10**6
+    assert job.step() is None
+    job.close()
+
+
+class Reminder(KeyedProcessFunction):
+    """Answer three milliseconds of event time after each record."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 3)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield timestamp
+
+
+def test_a_silent_input_holds_nobody_back_once_it_is_idle(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    strategy = (
+        WatermarkStrategy.for_monotonous_timestamps()
+        .with_timestamp_assigner(lambda record, _: record)
+        .with_idleness(Duration.of_seconds(1))
+    )
+    silent, busy = (
+        env.from_source(
+            Forever(records), WatermarkStrategy.no_watermarks(), "forever"
+        ).assign_timestamps_and_watermarks(strategy)
+        for records in ([], [10, 50])
+    )
+    sink = RecordingSink()
+    silent.union(busy).key_by(lambda record: 0).process(Reminder()).sink_to(sink)
+    now = 1_000_000
+    job = LocalJob(build_plan(env), tmp_path, clock=lambda: now, poll_ms=0)
+    assert job.run_while_there_is_input() == 1
+    now += 999
+    assert job.step() is None
+    assert sink.values() == []
+    now += 1
+    assert job.run_while_there_is_input() == 1
+    assert sink.values() == [13]
+    now += 60_000
     assert job.step() is None
     job.close()
 

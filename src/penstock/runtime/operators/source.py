@@ -65,7 +65,7 @@ class SourceOperator(Operator):
         else:
             values = self._timed(values, batch.timestamps[start:end])
         if self.spec.strategy is not None:
-            values = self._splits[part.split].stamp(values, self._where)
+            values = self._marks_of(part.split).stamp(values, self._where)
         self.emit_all(values)
 
     def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:

@@ -75,6 +75,18 @@ class WindowOperatorBase(ResultOperator):
             self.send(self._call(key, window, elements))
         scope.timestamp = before
 
+    # A window ends with its last millisecond, not at the beginning of it: as in Flink, timers in
+    # processing time fire one millisecond later, so that records of that time still belong to it.
+
+    def fire_processing_timers(self, time: int) -> None:
+        """Fire the timers whose time has passed."""
+        super().fire_processing_timers(time - 1)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the next timer's time will have passed."""
+        time = super().next_processing_time()
+        return None if time is None else time + 1
+
     def clear_window(self, key: Any, namespace: Any) -> None:
         """Let the window's function forget a window."""
         if self._has_clear:

@@ -8,7 +8,12 @@ from typing import Any
 from penstock.core.functions import AggregateFunction, Function, ProcessWindowFunction
 from penstock.core.functions import ProcessAllWindowFunction as AllFunction
 from penstock.core.windowing import (
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
     EventTimeTrigger,
+    MergingWindowAssigner,
+    ProcessingTimeSessionWindows,
     ProcessingTimeTrigger,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
@@ -21,6 +26,7 @@ from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_aligned import AlignedWindowOperator, TumblingCombineOperator
+from penstock.runtime.operators.window_session import SessionWindowOperator
 from penstock.runtime.operators.window_sliced import SlicedWindowOperator
 from penstock.runtime.scope import Scope
 
@@ -34,6 +40,10 @@ _DEFAULT_TRIGGERS: dict[type, type] = {
     SlidingEventTimeWindows: EventTimeTrigger,
     TumblingProcessingTimeWindows: ProcessingTimeTrigger,
     SlidingProcessingTimeWindows: ProcessingTimeTrigger,
+    EventTimeSessionWindows: EventTimeTrigger,
+    DynamicEventTimeSessionWindows: EventTimeTrigger,
+    ProcessingTimeSessionWindows: ProcessingTimeTrigger,
+    DynamicProcessingTimeSessionWindows: ProcessingTimeTrigger,
 }
 #: Instructions that read a variable.
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")
@@ -54,12 +64,13 @@ def window_operator_class(spec: WindowSpec) -> type[Operator]:
     trigger = _DEFAULT_TRIGGERS.get(type(spec.assigner))
     if trigger is None or type(spec.trigger) is not trigger or spec.evictor is not None:
         return WindowOperator
+    if isinstance(spec.assigner, MergingWindowAssigner):
+        return SessionWindowOperator
     if isinstance(spec.assigner, _SLIDING):
         return SlicedWindowOperator if _can_be_sliced(spec) else AlignedWindowOperator
-    quick = spec.combine is not None and not _is_rich(spec.combine.function)
-    return TumblingCombineOperator if quick and spec.assigner.is_event_time() else (
-        AlignedWindowOperator
-    )
+    if spec.combine is None or _is_rich(spec.combine.function):
+        return AlignedWindowOperator
+    return TumblingCombineOperator if spec.assigner.is_event_time() else AlignedWindowOperator
 
 
 def _can_be_sliced(spec: WindowSpec) -> bool:

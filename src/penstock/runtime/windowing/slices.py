@@ -119,27 +119,36 @@ class CombinedSlices:
         numbers = self.table.slices.get(key)
         if numbers is None:
             return None
-        merged = self._merged.setdefault(key, {})
-        self._fresh_from[key] = max(end, self._fresh_from.get(key, end))
+        known = self._merged.get(key)
+        if known is None:
+            known = self._merged[key] = {}
+        if self._fresh_from.get(key, end) <= end:
+            self._fresh_from[key] = end
         left, right = [], []
         height = 0
         while begin < end:
             if begin & 1:
-                left.append(self._node(key, numbers, merged, height, begin))
+                part = known.get((height, begin)) or self._node(key, numbers, known, height, begin)
+                left.append(part)
                 begin += 1
             if end & 1:
                 end -= 1
-                right.append(self._node(key, numbers, merged, height, end))
+                part = known.get((height, end)) or self._node(key, numbers, known, height, end)
+                right.append(part)
             begin, end, height = begin >> 1, end >> 1, height + 1
-        parts = [part for part in (*left, *reversed(right)) if part is not None]
+        right.reverse()
+        return self._result([part for part in left + right if part is not None])
+
+    def _result(self, parts: list[Any]) -> list[Any] | None:
         if not parts:
             return None
+        merge = self._combiner.merge
         held = _thawed(parts[0])
         for part in parts[1:]:
-            held = self._combiner.merge(held, _thawed(part))
+            held = merge(held, _thawed(part))
         return [self._combiner.result(held)]
 
-    def _node(self, key: Any, numbers: list[int], merged: Any, height: int, place: int) -> Any:
+    def _node(self, key: Any, numbers: list[int], known: Any, height: int, place: int) -> Any:
         """Return the slices from `place << height` on, `1 << height` of them, as one; frozen."""
         begin = place << height
         at = bisect_left(numbers, begin)
@@ -149,14 +158,14 @@ class CombinedSlices:
         if at + 1 == len(numbers) or numbers[at + 1] >= end:
             held = self.table.data[key, numbers[at]]
             return held if type(held) is Frozen else freeze(held)
-        node = merged.get((height, place))
+        node = known.get((height, place))
         if node is None:
-            left = self._node(key, numbers, merged, height - 1, 2 * place)
-            right = self._node(key, numbers, merged, height - 1, 2 * place + 1)
+            left = self._node(key, numbers, known, height - 1, 2 * place)
+            right = self._node(key, numbers, known, height - 1, 2 * place + 1)
             if left is None or right is None:
                 return right if left is None else left
             held = self._combiner.merge(_thawed(left), _thawed(right))
-            node = merged[height, place] = NONE if held is None else freeze(held)
+            node = known[height, place] = NONE if held is None else freeze(held)
         return node
 
     def remove(self, pane: tuple[Any, int]) -> None:
