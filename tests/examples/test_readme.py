@@ -37,3 +37,11 @@ def test_commands_are_targets_of_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"make ([a-z]+)", "\n".join(blocks("sh"))):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_every_setting_is_read_somewhere() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    table = README.partition("## Configuration")[2].partition("\n## ")[0]
+    keys = re.findall(r"^\| `([a-z.-]+\.[a-z-]+)` \|", table, re.MULTILINE)
+    assert len(keys) > 10
+    assert [key for key in keys if key not in code] == []

@@ -36,6 +36,7 @@ class CollectionSource(Source):
     True
     """
 
+    fixed_splits = True
     bounded = True
     parallel = False
 

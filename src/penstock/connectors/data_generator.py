@@ -26,6 +26,8 @@ class DataGeneratorSource(Source):
     True
     """
 
+    fixed_splits = True
+
     def __init__(
         self,
         generator_function: Callable[[int], Any],

@@ -20,6 +20,7 @@ class NumberSequenceSource(Source):
     True
     """
 
+    fixed_splits = True
     bounded = True
 
     def __init__(self, start: int, end: int) -> None:

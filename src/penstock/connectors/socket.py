@@ -36,6 +36,7 @@ class SocketSource(ReceiverSource):
     False
     """
 
+    fixed_splits = True
     bounded = False
     parallel = False
 

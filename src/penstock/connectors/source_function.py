@@ -40,6 +40,7 @@ class SourceFunctionSource(ReceiverSource):
     Records and attributes belong together exactly if they change under `ctx.get_checkpoint_lock()`.
     """
 
+    fixed_splits = True
     bounded = False
 
     def __init__(

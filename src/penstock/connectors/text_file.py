@@ -24,6 +24,7 @@ class TextFileSource(Source):
     True
     """
 
+    fixed_splits = True
     bounded = True
 
     def __init__(self, path: str | os.PathLike[str], charset: str = "UTF-8") -> None:

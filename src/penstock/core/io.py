@@ -117,6 +117,8 @@ class Source(ABC):
     bounded: bool = False
     #: True if the source may run in several subtasks.
     parallel: bool = True
+    #: True if all splits are known from the start: a subtask ends with the last of its own.
+    fixed_splits: bool = False
 
     @abstractmethod
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
@@ -212,10 +214,12 @@ class BatchRead:
     ranges: list[SplitRange] = field(default_factory=list)
     #: Processing time of the batch.
     time: int = 0
-    #: The source has ended: its channels end with MAX_WATERMARK after these ranges.
+    #: This subtask has ended: its channels end with MAX_WATERMARK after these ranges.
     ended: bool = False
     #: Splits of this subtask that may still give records after these ranges. One that is in
     #: `ranges` but not here has been read to its end.
     splits: tuple[str, ...] = ()
+    #: The source itself has declared all of these splits idle.
+    idle: bool = False
     #: State of this level-0 task at the end of the batch before, as the task wrote it.
     state: bytes | None = None

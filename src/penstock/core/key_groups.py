@@ -151,7 +151,8 @@ def _hash_object(key: Any) -> int:
             todo="use a tuple, a string or a number, or declare the class with "
             "@dataclass(frozen=True)",
         )
-    if kind.__hash__ is object.__hash__:
+    by_address: Any = object.__hash__
+    if kind.__hash__ is by_address:
         raise UnstableKeyError(
             f"a {kind.__name__} cannot be a key: its hash is its address in memory",
             got=show_value(key),

@@ -14,6 +14,8 @@ from penstock.runtime.operators.co import (
     CoProcessOperator,
     KeyedCoProcessOperator,
 )
+from penstock.runtime.operators.co_group import make_co_group_operator
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.reduce import FoldOperator, ReduceOperator
 from penstock.runtime.operators.sink import SinkFunctionOperator, SinkOperator
@@ -41,6 +43,8 @@ OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.CoProcessSpec: CoProcessOperator,
     specs.KeyedCoProcessSpec: KeyedCoProcessOperator,
     specs.WindowSpec: make_window_operator,
+    specs.CoGroupSpec: make_co_group_operator,
+    specs.IntervalJoinSpec: IntervalJoinOperator,
     specs.SinkSpec: SinkOperator,
     specs.SinkFunctionSpec: SinkFunctionOperator,
 }

@@ -10,7 +10,7 @@ from typing import Any
 def method_of(function: Any, name: str) -> Callable[..., Any]:
     """Return how to call what the user passed: a function object's method, or the callable."""
     method = getattr(function, name, None)
-    return method if callable(method) else function  # type: ignore[no-any-return]
+    return method if callable(method) else function
 
 
 def python_call(function: Any, name: str) -> Callable[[Any], Any]:

@@ -173,4 +173,4 @@ def unpack_times(packed: Any) -> list[Any] | None:
         times = array("q")
         times.frombytes(packed)
         return times.tolist()
-    return packed  # type: ignore[no-any-return]
+    return packed

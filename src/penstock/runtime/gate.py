@@ -97,8 +97,9 @@ class Gate:
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return what the gate must know in the next batch."""
+        lists: tuple[list[Any], ...]
         lists = (self._watermarks, self._active, self._aligned, self._ended)
-        return (*map(tuple, lists), self.watermark, self.idle, self.finished)
+        return (*(tuple(part) for part in lists), self.watermark, self.idle, self.finished)
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Undo `snapshot`."""

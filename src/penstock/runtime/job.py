@@ -113,6 +113,7 @@ def _blame_operator(plan: ExecutionPlan, error: Exception) -> SerializationError
 def _culprit(operator: PlanOperator) -> str | None:
     """Name the variable or attribute that cannot be pickled, if it can be found."""
     spec = operator.spec
+    values: list[Any]
     values = [getattr(spec, f.name) for f in fields(spec)] if is_dataclass(spec) else []
     for value in values:
         closure = getattr(value, "__closure__", None) or ()

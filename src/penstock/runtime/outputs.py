@@ -12,8 +12,11 @@ from penstock.runtime.gate import Channel, Gate
 class Consumer(Protocol):
     """One taker of an operator's results."""
 
-    process: Callable[[Any], None]
-    process_all: Callable[[Iterable[Any]], None]
+    def process(self, value: Any, /) -> None:
+        """Take one record."""
+
+    def process_all(self, values: Iterable[Any], /) -> None:
+        """Take many records."""
 
     def watermark(self, watermark: int) -> None:
         """Take a watermark."""

@@ -248,6 +248,9 @@ class Task:
         for name, data in self._loaded.items():
             self._restore(name, pickle.loads(data))
         self._loaded = {}
+        for operator in self.operators:
+            if operator.backend is not None:
+                operator.backend.settle()
 
     def _plain_state(self) -> Iterator[tuple[str, Any]]:
         for operator in self.operators:

@@ -73,7 +73,7 @@ class WatermarkSource:
         scope, assign, generator = self._scope, self._assign, self._generator
         on_event, output, interval = generator.on_event, self._output, self._interval
         for value in values:
-            timestamp = scope.timestamp
+            before = timestamp = scope.timestamp
             if assign is not None:
                 timestamp = assign(value, MIN_WATERMARK if timestamp is None else timestamp)
                 if type(timestamp) is not int:
@@ -88,15 +88,17 @@ class WatermarkSource:
             self._count += 1
             if self._count % interval == 0:
                 generator.on_periodic_emit(output)
+            scope.timestamp = before  # the next record must not inherit this one's
 
     def end_batch(self) -> None:
         """Ask the generator, and look whether the stream has been silent for too long."""
         if self._count:
             self._last_active = self._scope.time
+        elif self._idle_timeout is not None and self._last_active is not None:
+            if self._scope.time >= self._last_active + self._idle_timeout:
+                self.set_idle(True)
+                return  # an idle stream is not asked: its old watermark would wake it up
         self._generator.on_periodic_emit(self._output)
-        due = self.idle_at()
-        if due is not None and self._scope.time >= due:
-            self.set_idle(True)
 
     def idle_at(self) -> int | None:
         """Return when the stream becomes idle if nothing comes."""
@@ -120,7 +122,8 @@ class WatermarkSource:
 
     def snapshot(self) -> Any:
         """Return what the next batch must know; the attributes of the user's objects too."""
-        attributes = pickle.dumps((_attributes(self._generator), _attributes(self._assigner)), PROTOCOL)
+        holders = (_attributes(self._generator), _attributes(self._assigner))
+        attributes = pickle.dumps(holders, PROTOCOL)
         return self.watermark, self.idle, self._last_active, attributes
 
     def restore(self, snapshot: Any) -> None:

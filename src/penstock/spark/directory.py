@@ -90,6 +90,17 @@ def take_folder(
         path = base / _next_name(base, job_name)
         path.mkdir(parents=True, exist_ok=True)
     lock = _locked(path)
+    try:
+        job_id = _claim(path, job_name, plan, jvm_pid)
+    except BaseException:
+        os.close(lock)
+        raise
+    retained = configuration.get(RETENTION_KEY, "").upper() == _RETAIN
+    return JobFolder(path, job_id, base is None, retained, lock)
+
+
+def _claim(path: Path, job_name: str, plan: ExecutionPlan, jvm_pid: int | None) -> str:
+    """Write down whose folder it is, once it is certain that nobody else works in it."""
     facts = _read_facts(path)
     shape = {"slots": plan.slots, "levels": plan.levels}
     if facts is None:
@@ -98,8 +109,7 @@ def take_folder(
         _check_shape(path, facts["shape"], shape)
         _wait_for_end_of(facts.get("jvm_pid"), jvm_pid, path)
     _write_facts(path, {**facts, "jvm_pid": jvm_pid})
-    retained = configuration.get(RETENTION_KEY, "").upper() == _RETAIN
-    return JobFolder(path, facts["job_id"], base is None, retained, lock)
+    return str(facts["job_id"])
 
 
 def _base(configuration: Mapping[str, str]) -> Path | None:

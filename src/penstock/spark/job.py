@@ -72,8 +72,7 @@ class SparkJob(JobHandle):
             self._attempt.coordinator.cancel()
 
     def accumulators(self) -> dict[str, Any]:
-        found = {} if self._attempt is None else self._attempt.coordinator.accumulators()
-        return {name: accumulator.get_local_value() for name, accumulator in found.items()}
+        return {} if self._attempt is None else self._attempt.coordinator.accumulators()
 
     # -------------------------------------------------------------------------- the job's thread
 

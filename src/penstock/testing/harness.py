@@ -237,6 +237,8 @@ class OperatorHarness:
             changes, plain = pickle.loads(entry)
             if self.backend is not None:
                 self.backend.apply(changes)
+        if self.backend is not None:
+            self.backend.settle()
         own, gate = plain
         self.operator.restore(own)
         self._gate.restore(gate)

@@ -8,6 +8,7 @@ not depend on how their inputs interleave.
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 from unittest import mock
 
 from hypothesis import HealthCheck, given, settings
@@ -24,7 +25,7 @@ from tests.unit.properties.programs import (
 from tests.unit.properties.runs import make_cuts, run_plainly, run_with_trouble
 
 SEEDS = st.integers(0, 10**6)
-slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slowly = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @slowly
@@ -36,8 +37,8 @@ def test_replays_of_the_same_cut_are_exactly_equal(
     cuts = make_cuts(seed)
     state = run_plainly(expected.plan, cuts)
     # A log that is written anew every few batches, key by key, must make no difference either.
-    sizes = {"_MAX_ENTRIES": 3, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1} if short_log else {}
-    with mock.patch.multiple(log, **sizes):
+    sizes = {"_MAX_ENTRIES": 3, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+    with mock.patch.multiple(log, **sizes) if short_log else nullcontext():
         state_after_trouble = run_with_trouble(troubled.plan, cuts, random.Random(seed))
     assert troubled.by_subtask() == expected.by_subtask()
     assert state_after_trouble == state

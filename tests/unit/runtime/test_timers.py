@@ -196,43 +196,67 @@ def test_a_queue_goes_on_as_it_was_on_every_path(operations: list[Any]) -> None:
                 continue
             for delta in deltas[seen_by_queue:]:
                 queue.apply(delta)
+            queue.settle()
     assert fired(queue, MAX_WATERMARK) == model.fire(MAX_WATERMARK)
 
 
 def test_two_workers_never_give_one_number_to_two_timers() -> None:
-    """Else they would be compared by key in a worker that still has both, and keys may not compare.
-
-    The first worker's timer is set and taken back, once within a batch and once written anew.
-    """
+    # Else they would be compared by key in a worker that still has both, and keys may not compare.
     for written_anew in (False, True):
         first, second = TimerQueue(), TimerQueue()
         first.register(10, "text")
         first.delete(10, "text")
         delta = first.take_delta()
         second.apply(copied(first.dump([]) if written_anew else delta))
+        second.settle()
         second.register(10, 5)
         first.apply(copied(second.take_delta()))
+        first.settle()
         assert fired(first, 10) == [(10, 5, None)]
 
 
+def test_many_timers_fire_in_order_while_callbacks_set_and_delete_others() -> None:
+    queue, calls = TimerQueue(), []
+    for number in random.Random(3).sample(range(4000), 4000):
+        queue.register(number // 4, number)
+
+    def meddle(timestamp: int, key: Any, namespace: Any) -> None:
+        calls.append(timestamp)
+        if key == 2000:
+            queue.register(timestamp, "now")
+            queue.register(timestamp - 300, "earlier")
+            queue.register(timestamp + 100, "later")
+            for number in range(3000, 4000):
+                queue.delete(number // 4, number)
+
+    queue.fire(MAX_WATERMARK, meddle)
+    assert len(calls) == 3000 + 3
+    assert calls.count(500) == 5
+    assert calls.count(200) == 5
+    assert calls[calls.index(500) :].count(200) == 1, "set late, it fires at once"
+    calls.remove(200)
+    late = len(calls) - 1 - calls[::-1].index(200)
+    del calls[late]
+    assert calls == sorted(calls)
+
+
+@pytest.mark.slow
 def test_a_million_timers() -> None:
     order = list(range(1_000_000))
     random.Random(7).shuffle(order)
+    keys = [f"key-{number}" for number in range(100_000)]
     queue = TimerQueue()
     start = time.process_time()
     for number in order:
-        queue.register(number // 10, f"key-{number % 100_000}")
+        queue.register(number // 10, keys[number % 100_000])
     delta = queue.take_delta()
     other = TimerQueue()
     other.apply(delta)
+    other.settle()
     for number in order[::2]:
-        other.delete(number // 10, f"key-{number % 100_000}")
-    count = 0
-
-    def called(timestamp: int, key: Any, namespace: Any) -> None:
-        nonlocal count
-        count += 1
-
-    other.fire(MAX_WATERMARK, called)
-    assert count == 500_000
+        other.delete(number // 10, keys[number % 100_000])
+    calls: list[int] = []
+    other.fire(MAX_WATERMARK, lambda timestamp, key, namespace: calls.append(timestamp))
+    assert len(calls) == 500_000
+    assert calls == sorted(calls)
     assert time.process_time() - start < 60

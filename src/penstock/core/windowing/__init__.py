@@ -47,6 +47,9 @@ from penstock.core.windowing.serializers import (
     GlobalWindowSerializer,
     TimeWindowSerializer,
 )
+from penstock.core.windowing.tagged_union import (
+    TaggedUnion,
+)
 from penstock.core.windowing.triggers.base import (
     Trigger,
     TriggerResult,
@@ -108,6 +111,7 @@ __all__ = [
     "SessionWindowTimeGapExtractor",
     "SlidingEventTimeWindows",
     "SlidingProcessingTimeWindows",
+    "TaggedUnion",
     "TimeEvictor",
     "TimeWindow",
     "TimeWindowSerializer",

@@ -22,6 +22,12 @@ def live_splits(position: Position, subtask: int) -> tuple[str, ...]:
     )
 
 
+def are_idle(position: Position, splits: Iterable[str]) -> bool:
+    """Tell whether the source has declared all of some splits idle."""
+    entries = [position["splits"][split] for split in splits]
+    return bool(entries) and all(entry.get("idle") for entry in entries)
+
+
 def mark_last(ranges: Iterable[SplitRange], live: Iterable[str]) -> list[SplitRange]:
     """Mark the ranges with which a split ends."""
     going_on = set(live)

@@ -12,7 +12,12 @@ from penstock.core.io import BatchRead, Position, SplitRange
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import accumulator_values
-from penstock.runtime.coordinator.control import due_timers, live_splits, mark_last
+from penstock.runtime.coordinator.control import (
+    are_idle,
+    due_timers,
+    live_splits,
+    mark_last,
+)
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
 from penstock.runtime.coordinator.publisher import Publisher
@@ -64,6 +69,7 @@ class Coordinator:
         self.failure: BaseException | None = None
         self.cancelled = False
         self._plan = plan
+        self._job_id = job_id
         self._clock = clock
         self._poll_seconds = poll_ms / 1000
         self._collect_report = collect_report
@@ -157,6 +163,8 @@ class Coordinator:
                     now=self._now,
                     wake=self._news.set,
                     fail=self._fail,
+                    job_id=self._job_id,
+                    job_parameters=self._plan.settings.get("pipeline.global-job-parameters") or {},
                 )
                 self._sources[operator.uid] = source
                 source.start()
@@ -300,6 +308,7 @@ class Coordinator:
         ranges: list[list[SplitRange]] = [[] for _ in range(operator.parallelism)]
         if uid not in ended_sources(start):
             ranges = self._sources[uid].plan(self._position(start, uid), end_position)
+        fixed = operator.spec.source.fixed_splits  # type: ignore[attr-defined]
         for subtask in range(operator.parallelism):
             splits = live_splits(end_position, subtask)
             yield BatchRead(
@@ -307,8 +316,9 @@ class Coordinator:
                 subtask=subtask,
                 ranges=mark_last(ranges[subtask], splits),
                 time=end["time"],
-                ended=uid in ended_sources(end),
+                ended=uid in ended_sources(end) or (fixed and not splits),
                 splits=splits,
+                idle=are_idle(end_position, splits),
                 state=state.level0.get((operator.id, subtask)),
             )
 
@@ -348,8 +358,9 @@ class Coordinator:
         return max(self._clock(), self._time)
 
     def _seconds_to_timer(self) -> float:
-        timers = self._state.timers.values()
-        return max(min(timers) - self._now(), 1) / 1000 if timers else self._poll_seconds
+        wanted = (source.next_question() for source in self._sources.values())
+        times = [*self._state.timers.values(), *(time for time in wanted if time is not None)]
+        return max(min(times) - self._now(), 1) / 1000 if times else self._poll_seconds
 
     # ------------------------------------------------------------------------------------ errors
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from penstock.core.io import (
@@ -38,7 +38,11 @@ class HostedSource:
         now: Callable[[], int],
         wake: Callable[[], None],
         fail: Callable[[BaseException], None],
+        job_id: str = "",
+        job_parameters: Mapping[str, str] | None = None,
     ) -> None:
+        self._job_id = job_id
+        self._job_parameters = job_parameters or {}
         self.operator = operator
         self.uid = operator.uid
         self._directory = directory
@@ -64,6 +68,9 @@ class HostedSource:
             wake=self._wake,
             fail=self._fail,
             now=self._now,
+            job_id=self._job_id,
+            max_parallelism=self.operator.max_parallelism,
+            job_parameters=self._job_parameters,
         )
         with self._blamed("be started"):
             self._enumerator = spec.source.create_enumerator(context)
@@ -89,6 +96,10 @@ class HostedSource:
             # The limit may have cut it short: there may be more, whatever next_wakeup says.
             self._ask_again = True
             return self._checked(position)
+
+    def next_question(self) -> int | None:
+        """Return when the enumerator wants to be asked again, None for no certain time."""
+        return self._ask_at
 
     def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
         """Return the ranges between two positions, one list for each subtask."""

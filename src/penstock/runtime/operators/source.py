@@ -10,6 +10,9 @@ from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, WatermarkSource
 
+#: Stands among the splits of a subtask that has none.
+_NO_SPLIT = ""
+
 
 class SourceOperator(Operator):
     """Feed a subtask's share of a batch into the task."""
@@ -20,6 +23,8 @@ class SourceOperator(Operator):
         self._source: Source = self.spec.source
         self._splits: dict[str, WatermarkSource] = {}
         self._interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
+        characteristic = str(self.context.setting("pipeline.time-characteristic", ""))
+        self._ingestion = characteristic.replace("_", "").lower() == "ingestiontime"
         self._idle = False
         self._where = self.plan.describe()
 
@@ -28,8 +33,14 @@ class SourceOperator(Operator):
         if self.finished:
             return
         if self.spec.strategy is not None:
-            for part in read.ranges:
-                self._marks_of(part.split)
+            # All splits that this subtask has: one that has not said anything holds it back. With
+            # none at all the subtask itself stands in, so that it can go idle.
+            for split in {part.split: None for part in read.ranges} | dict.fromkeys(read.splits):
+                self._marks_of(split)
+            if not self._splits:
+                self._marks_of(_NO_SPLIT)
+            elif len(self._splits) > 1:
+                self._splits.pop(_NO_SPLIT, None)
             for marks in self._splits.values():
                 marks.begin_batch()
         for part in read.ranges:
@@ -40,6 +51,11 @@ class SourceOperator(Operator):
                 self._changed()
         for marks in self._splits.values():
             marks.end_batch()
+        if self.spec.strategy is None and read.idle is not self._idle:
+            self._idle = read.idle
+            self.output.set_idle(self._idle)
+        if self._ingestion:
+            self._advance(self.scope.time - 1)  # the next batch may have the same time
         if read.ended:
             self.watermark = MAX_WATERMARK
             self.output.watermark(MAX_WATERMARK)
@@ -58,10 +74,7 @@ class SourceOperator(Operator):
             return
         values: Any = batch.values if end - start == len(batch.values) else batch.values[start:end]
         if batch.timestamps is None:
-            self.scope.timestamp = None
-            # Unset again for every record: a strategy sets it, and the next must not inherit it.
-            if self.spec.strategy is not None:
-                values = self._timed(values, [None] * len(values))
+            self.scope.timestamp = self.scope.time if self._ingestion else None
         else:
             values = self._timed(values, batch.timestamps[start:end])
         if self.spec.strategy is not None:

@@ -83,7 +83,7 @@ class SessionWindowOperator(WindowOperatorBase):
 
     def _end_of(self, value: Any, time: int) -> int:
         (window,) = self.spec.assigner.assign_windows(value, time, self._assigner_context)
-        return window.end  # type: ignore[no-any-return]
+        return window.end
 
     def _joined(self, key: Any, met: list[Any], time: int, end: int) -> _Session:
         """Return the session that a record belongs to: a new one, or those that it joins as one."""

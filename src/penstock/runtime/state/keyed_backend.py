@@ -103,6 +103,11 @@ class KeyedBackend(KeyedStateStore):
             place = queues[name] if name in queues else self.table(name, kind)
             place.apply(delta)
 
+    def settle(self) -> None:
+        """Make everything ready for work after the last `apply`."""
+        for _, timers in self._queues():
+            timers.settle()
+
     def inventory(self) -> list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]]:
         """List what there is to be written anew: place, kind, its keys, and how to dump some."""
         parts: list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]] = [

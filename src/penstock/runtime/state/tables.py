@@ -176,12 +176,12 @@ class ListTable(Table):
     def apply(self, delta: Any) -> None:
         """See `Table.apply`."""
         puts, removes, appends = delta
-        self.data.update(puts)
+        for key, entries in puts:
+            self.data[key] = list(entries)  # it will be added to: the delta's own stays as it is
         for key in removes:
             self.data.pop(key, None)
         for key, entries in appends:
-            # A copy: the delta's list may be one that `puts` of an earlier delta gave us.
-            self.data[key] = [*self.data.get(key, ()), *entries]
+            self.data.setdefault(key, []).extend(entries)
 
     def dump(self, keys: Iterable[Any]) -> Any:
         """See `Table.dump`."""
