@@ -6,15 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import EXAMPLES, EXPECTED, by_beginning, expected_of, output_of
+from tests.examples.running import (
+    EXAMPLES,
+    EXPECTED,
+    PROGRAMS,
+    by_beginning,
+    expected_of,
+    output_of,
+    outputs_of_all,
+)
 
-PROGRAMS = sorted(EXAMPLES.rglob("*.py"))
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-pytestmark = pytest.mark.spark
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
+    return outputs_of_all(PROGRAMS, tmp_path_factory.mktemp("examples"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: str(path.relative_to(EXAMPLES)))
-def test_output_is_as_expected(program: Path, tmp_path: Path) -> None:
+def test_output_is_as_expected(program: Path, outputs: dict[Path, str]) -> None:
+    assert by_beginning(outputs[program]) == by_beginning(expected_of(program))
+
+
+def test_the_program_of_the_readme_in_a_process_of_its_own(tmp_path: Path) -> None:
+    program = EXAMPLES / "quickstart.py"
     assert by_beginning(output_of(program, tmp_path)) == by_beginning(expected_of(program))
 
 

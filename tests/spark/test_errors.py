@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,7 +32,7 @@ def test_a_function_that_raises_in_level_0(
     error = caught.value
     text = str(error)
     assert text.splitlines()[:4] == [
-        "operator 'invert' raised ZeroDivisionError: division by zero",
+        "invert() of operator 'invert' raised ZeroDivisionError: division by zero",
         f"  where: operator 'invert', built at {error.site}",
         "  got:   record 0",
         "  to do: correct the function, or catch the exception inside it",
@@ -72,13 +71,6 @@ def test_a_key_that_cannot_be_hashed(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(UnstableKeyError) as caught:
         env.execute("keys")
     assert "list" in str(caught.value)
-
-
-class Explosive:
-    """Cannot be unpickled by anybody."""
-
-    def __reduce__(self) -> Any:
-        return exec, ("raise RuntimeError('no such thing')",)
 
 
 def test_a_failure_outside_of_the_users_functions_names_the_log(

@@ -60,12 +60,6 @@ def totals(results: list[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
     return {place: (sales, cents) for place, sales, cents in results}
 
 
-def test_a_run_without_a_restart(tmp_path: Path) -> None:
-    results = all_results(tmp_path)
-    assert len(results) == SALES
-    assert totals(results) == EXPECTED
-
-
 @pytest.mark.timeout(500)
 def test_a_run_killed_half_way_and_started_again(tmp_path: Path) -> None:
     before = []

@@ -48,6 +48,9 @@ from penstock.datastream.connectors.base import (
 )
 from penstock.datastream.data_stream import (
     AllWindowedStream,
+    AsyncDataStream,
+    BroadcastConnectedStream,
+    BroadcastStream,
     CloseableIterator,
     CoGroupedStreams,
     ConnectedStreams,
@@ -186,6 +189,7 @@ __all__ = [
     "AscendingTimestampExtractor",
     "AssignerWithPeriodicWatermarks",
     "AssignerWithPunctuatedWatermarks",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncFunctionDescriptor",
     "AsyncRetryPredicate",
@@ -193,7 +197,9 @@ __all__ = [
     "AverageAccumulator",
     "BaseBroadcastProcessFunction",
     "BoundedOutOfOrdernessTimestampExtractor",
+    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
+    "BroadcastStream",
     "CheckpointConfig",
     "CheckpointStorage",
     "CheckpointedFunction",

@@ -1,5 +1,8 @@
 """The fluent classes under PyFlink's module path."""
 
+from penstock.datastream.async_data_stream import AsyncDataStream
+from penstock.datastream.broadcast_connected_stream import BroadcastConnectedStream
+from penstock.datastream.broadcast_stream import BroadcastStream
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.connected_streams import ConnectedStreams
 from penstock.datastream.data_stream_sink import DataStreamSink
@@ -12,6 +15,9 @@ from penstock.datastream.windowed_stream import AllWindowedStream, WindowedStrea
 
 __all__ = [
     "AllWindowedStream",
+    "AsyncDataStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
     "CloseableIterator",
     "CoGroupedStreams",
     "ConnectedStreams",

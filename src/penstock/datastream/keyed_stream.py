@@ -17,6 +17,7 @@ from penstock.core.windowing import WindowAssigner
 from penstock.datastream.function_checks import require_field, require_function, require_object
 from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.key_selection import Selector
+from penstock.datastream.keyed_shortcuts import KeyedShortcuts
 from penstock.datastream.stream import DataStream
 from penstock.datastream.window_shapes import count_window_parts, time_window_assigner
 from penstock.datastream.windowed_stream import WindowedStream
@@ -29,7 +30,7 @@ from penstock.graph.specs import Partitioner as PartitionerSpec
 from penstock.graph.transformations import OperatorTransformation, PartitionTransformation
 
 
-class KeyedStream(DataStream):
+class KeyedStream(KeyedShortcuts, DataStream):
     """A stream on which state, timers and rolling results are kept by key.
 
     >>> from penstock.datastream import StreamExecutionEnvironment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.common import (
     Duration,
@@ -24,6 +24,7 @@ from penstock.core.functions import (
     ProcessFunction,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.state import MapStateDescriptor
 from penstock.core.windowing import WindowAssigner
 from penstock.datastream.function_checks import require_function, require_object
 from penstock.datastream.key_selection import make_key_selector
@@ -61,6 +62,8 @@ from penstock.graph.transformations import (
 )
 
 if TYPE_CHECKING:
+    from penstock.datastream.broadcast_connected_stream import BroadcastConnectedStream
+    from penstock.datastream.broadcast_stream import BroadcastStream
     from penstock.datastream.connected_streams import ConnectedStreams
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.split_stream import SplitStream
@@ -226,8 +229,22 @@ class DataStream(StreamSinks, OperatorSettings):
         united = UnionTransformation(inputs, self._transformation.output_type)
         return DataStream(self._environment, united)
 
-    def connect(self, ds: DataStream) -> ConnectedStreams:
-        """Pair this stream with another, of any type, for functions of two inputs."""
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams | BroadcastConnectedStream:
+        """Pair this stream with another, of any type, for functions of two inputs.
+
+        :param ds: a stream, or what `broadcast(descriptor, ...)` returned.
+        """
+        if isinstance(ds, broadcast_stream.BroadcastStream):
+            self._require_same_environment("connect()", ds.get_stream())
+            return broadcast_connected_stream.BroadcastConnectedStream(self, ds)
         self._require_same_environment("connect()", ds)
         return connected_streams.ConnectedStreams(self, ds)
 
@@ -306,9 +323,33 @@ class DataStream(StreamSinks, OperatorSettings):
         """Send records to the subtask of the same number."""
         return self._partition(Forward())
 
-    def broadcast(self) -> DataStream:
-        """Send every record to all subtasks."""
-        return self._partition(Broadcast())
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Send every record to all subtasks.
+
+        :param broadcast_state_descriptor: with it the result is for `connect`: its records are kept
+            in broadcast state by a broadcast process function.
+        """
+        stream = self._partition(Broadcast())
+        if broadcast_state_descriptor is None:
+            return stream
+        descriptors = broadcast_connected_stream.require_descriptors(
+            (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        )
+        return broadcast_stream.BroadcastStream(stream, descriptors)
 
     def global_(self) -> DataStream:
         """Send every record to the first subtask."""
@@ -360,4 +401,10 @@ class DataStream(StreamSinks, OperatorSettings):
 
 # These modules need DataStream themselves, so it must exist before they are loaded. Modules and not
 # their classes are imported, so that it does not matter which of them a program loads first.
-from penstock.datastream import connected_streams, keyed_stream, split_stream  # noqa: E402
+from penstock.datastream import (  # noqa: E402
+    broadcast_connected_stream,
+    broadcast_stream,
+    connected_streams,
+    keyed_stream,
+    split_stream,
+)

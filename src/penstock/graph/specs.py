@@ -109,6 +109,39 @@ class KeyedCoProcessSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class WithStateSpec(OperatorSpec):
+    """map_with_state and its siblings: a function of a record and the state of its key."""
+
+    function: Any  # callable (record, state or None) -> (result, new state or None)
+    method: str  # "map", "flat_map" or "filter": what the result is
+    keyed = True
+
+
+@dataclass(frozen=True)
+class BroadcastProcessSpec(OperatorSpec):
+    """A stream with data as first input, a broadcast stream as second."""
+
+    function: Any
+    descriptors: tuple[Any, ...]  # MapStateDescriptors of the broadcast state
+
+
+@dataclass(frozen=True)
+class KeyedBroadcastProcessSpec(OperatorSpec):
+    """A keyed stream with data as first input, a broadcast stream as second."""
+
+    function: Any
+    descriptors: tuple[Any, ...]
+    keyed = True
+
+
+@dataclass(frozen=True)
+class AsyncWaitSpec(OperatorSpec):
+    """A function that answers records later, many at a time."""
+
+    descriptor: Any  # core.functions.AsyncFunctionDescriptor
+
+
+@dataclass(frozen=True)
 class SinkSpec(OperatorSpec):
     sink: Any  # core.io.Sink
 

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from penstock.graph import specs
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.operators.async_wait import AsyncWaitOperator
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.broadcast import (
+    BroadcastProcessOperator,
+    KeyedBroadcastProcessOperator,
+)
 from penstock.runtime.operators.co import (
     CoFlatMapOperator,
     CoMapOperator,
@@ -23,6 +28,7 @@ from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.window_choice import make_window_operator
+from penstock.runtime.operators.with_state import WithStateOperator
 from penstock.runtime.scope import Scope
 
 #: Makes an operator of its plan: an operator's class, or a function that chooses one.
@@ -42,6 +48,10 @@ OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.CoFlatMapSpec: CoFlatMapOperator,
     specs.CoProcessSpec: CoProcessOperator,
     specs.KeyedCoProcessSpec: KeyedCoProcessOperator,
+    specs.WithStateSpec: WithStateOperator,
+    specs.BroadcastProcessSpec: BroadcastProcessOperator,
+    specs.KeyedBroadcastProcessSpec: KeyedBroadcastProcessOperator,
+    specs.AsyncWaitSpec: AsyncWaitOperator,
     specs.WindowSpec: make_window_operator,
     specs.CoGroupSpec: make_co_group_operator,
     specs.IntervalJoinSpec: IntervalJoinOperator,

@@ -26,6 +26,7 @@ from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.state.operator_state import OperatorStateBackend
 
 
 class OperatorRuntimeContext(RuntimeContext):
@@ -44,6 +45,11 @@ class OperatorRuntimeContext(RuntimeContext):
         self._subtask = subtask
         self._settings = settings
         self.backend = backend
+        self.operator_state = OperatorStateBackend(plan.describe())
+        #: Whether the operator goes on from the state of an earlier batch.
+        self.restored = False
+        #: Why there is no keyed state, where not for want of a key.
+        self.no_state: str | None = None
         self.batch_mode = batch_mode
         self.scope = scope
         self.accumulators: dict[str, Accumulator[Any, Any]] = {}
@@ -88,36 +94,42 @@ class OperatorRuntimeContext(RuntimeContext):
 
     # --- state ----------------------------------------------------------------------------
 
-    def _keyed(self) -> KeyedBackend:
+    def keyed_state(self) -> KeyedBackend:
+        """Return where the state of the current key comes from.
+
+        :raises StateError: on a stream that is not keyed.
+        """
         if self.backend is None:
             raise StateError(
-                "keyed state can only be used on a keyed stream",
+                self.no_state or "keyed state can only be used on a keyed stream",
                 where=self._plan.describe(),
-                todo="call key_by(...) on the stream in front of this function",
+                todo="call key_by(...) on the stream in front of this function"
+                if self.no_state is None
+                else "keep it in a process function in front of this one or behind it",
             )
         return self.backend
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """Return a value."""
-        return self._keyed().get_state(state_descriptor)
+        return self.keyed_state().get_state(state_descriptor)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         """Return a list."""
-        return self._keyed().get_list_state(state_descriptor)
+        return self.keyed_state().get_list_state(state_descriptor)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
         """Return a map."""
-        return self._keyed().get_map_state(state_descriptor)
+        return self.keyed_state().get_map_state(state_descriptor)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         """Return a value that is reduced as elements are added."""
-        return self._keyed().get_reducing_state(state_descriptor)
+        return self.keyed_state().get_reducing_state(state_descriptor)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
     ) -> AggregatingState[Any, Any]:
         """Return an accumulator that grows as elements are added."""
-        return self._keyed().get_aggregating_state(state_descriptor)
+        return self.keyed_state().get_aggregating_state(state_descriptor)
 
     # --- accumulators ---------------------------------------------------------------------
 

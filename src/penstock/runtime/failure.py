@@ -1,76 +1,70 @@
 """Say which operator failed, on which record, when an exception comes out of a task.
 
-Nothing is done per record for it: everything is read from the traceback of the exception.
+Nothing is done per record for it: everything is read from the traceback of the exception. Every
+operator that a record passes through has a frame there, whose `self` it is.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
-from types import CodeType, FrameType
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple
 
-from penstock.errors import PenstockError, StateError, UserFunctionError
+from penstock.errors import PenstockError, UserFunctionError
+from penstock.graph.plan import PlanOperator
+from penstock.runtime.exchange import ExchangeWriter
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.outputs import Conversion
+from penstock.runtime.watermarks import WatermarkSource
 
 _NONE = object()
 
 
-def describe(error: Exception, operators: Iterable[Operator]) -> PenstockError:
+class _Finding(NamedTuple):
+    """Where something was raised."""
+
+    owner: Any = None  # what stands for an operator, the innermost one
+    record: Any = _NONE
+    method: str | None = None  # the user's method that was called, if it has a name
+
+
+def describe(error: Exception) -> PenstockError:
     """Return the error that the user is told."""
-    if isinstance(error, PenstockError):
+    if isinstance(error, PenstockError) and error.where is not None:
         return error
-    operators = list(operators)
-    operator, record, method = _find(error, {c: o for o in operators for c in _codes(o)})
-    if operator is None:
+    owner, record, method = _find(error.__traceback__)
+    if isinstance(error, PenstockError):
+        if owner is not None:
+            # What an exchange refuses is what the operator in front of it has emitted.
+            plan = owner.sender if isinstance(owner, ExchangeWriter) else owner.plan
+            error.where = f"{method}() of {plan.describe()}" if method else plan.describe()
+        return error
+    if owner is None:
         return UserFunctionError.from_exception(error, operator="task")
-    if isinstance(error, TypeError) and "_NoKey" in str(error):
-        return StateError(
-            "keyed state was used while no record was being processed",
-            where=operator.plan.describe(),
-            todo="use state in process_element() and on_timer(), not in open() or close()",
-        )
+    plan: PlanOperator = owner.plan
     extra = {} if record is _NONE else {"record": record}
-    return UserFunctionError.from_exception(
-        error, operator=operator.plan.name, site=operator.plan.site, method=method, **extra
+    told = UserFunctionError.from_exception(
+        error, operator=plan.name, site=plan.site, method=method, **extra
     )
+    if isinstance(owner, ExchangeWriter):
+        told.what = f"{owner.asks} in front of operator {plan.name!r} raised {told.cause}"
+    return told
 
 
-def _find(
-    error: Exception, by_code: dict[CodeType, Operator]
-) -> tuple[Operator | None, Any, str | None]:
+def _find(trace: TracebackType | None) -> _Finding:
     """Return the innermost operator of the traceback, its record and the method called."""
-    operator, record, method = None, _NONE, None
-    trace = error.__traceback__
+    found = _Finding()
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
-        holder = frame.f_locals.get("self")
-        if frame.f_code in by_code:
-            operator = by_code[frame.f_code]
-            record = _first_argument(frame)
-            method = frame.f_code.co_name
-        elif isinstance(holder, Operator):
-            operator, method = holder, None
-            record = frame.f_locals.get("value", _NONE)
-    if method is not None and not method.isidentifier() or method and method.startswith("call_"):
-        method = None  # a lambda, or a C function in its wrapper
-    return operator, record, method
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, (Operator, ExchangeWriter, WatermarkSource, Conversion)):
+            before = found.record if owner is found.owner else _NONE
+            found = _Finding(owner, frame.f_locals.get("value", before))
+        elif found.owner is not None and found.method is None and _is_users(frame.f_globals):
+            name = frame.f_code.co_name
+            # A lambda has no name; it is not looked for further in, either.
+            found = found._replace(method=name if name.isidentifier() else "")
+    return found._replace(method=found.method or None)
 
 
-def _first_argument(frame: FrameType) -> Any:
-    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-    names = names[1:] if names[:1] == ("self",) else names
-    return frame.f_locals.get(names[0], _NONE) if names else _NONE
-
-
-def _codes(operator: Operator) -> set[CodeType]:
-    """Return the code of the user's functions: those are what its frames are recognised by."""
-    codes = set()
-    for function in operator.user_functions():
-        if inspect.isfunction(function) or inspect.ismethod(function):
-            codes.add(function.__code__)
-            continue
-        for base in type(function).__mro__:
-            if base.__module__.split(".")[0] != "penstock":
-                codes |= {m.__code__ for m in vars(base).values() if inspect.isfunction(m)}
-    return codes
+def _is_users(scope: dict[str, Any]) -> bool:
+    return str(scope.get("__name__", "")).partition(".")[0] != "penstock"

@@ -12,11 +12,13 @@ import types
 import warnings
 from typing import Any
 
-from penstock.core.functions import Accumulator, RuntimeContext
+from penstock.core.functions import Accumulator, CheckpointedFunction, RuntimeContext
 from penstock.core.functions.base import bind_runtime_context
 from penstock.core.metrics import Metric, MetricGroup
 from penstock.core.state import State
+from penstock.runtime.checkpointed import InitializationContextImpl, SnapshotContextImpl
 from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.context import OperatorRuntimeContext
 
 _LARGE = 1 << 20
 #: What belongs to the runtime, and is kept by it.
@@ -27,8 +29,10 @@ _PLAIN = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 class FunctionHost:
     """One user function in one subtask."""
 
-    def __init__(self, function: Any, context: RuntimeContext) -> None:
+    def __init__(self, function: Any, context: OperatorRuntimeContext) -> None:
         self.function = function
+        #: Whether the function keeps operator state.
+        self.checkpointed = isinstance(function, CheckpointedFunction)
         self._context = context
         self._has_attributes = not isinstance(function, _PLAIN) and hasattr(function, "__dict__")
         self._saved: bytes | None = None  # attributes as they were saved last
@@ -39,6 +43,8 @@ class FunctionHost:
     def open(self) -> None:
         """Open the function. A plain callable has nothing to open."""
         bind_runtime_context(self.function, self._context)
+        if self.checkpointed:
+            self.function.initialize_state(InitializationContextImpl(self._context))
         opener = getattr(self.function, "open", None)
         if callable(opener) and self._has_attributes:
             opener(self._context)
@@ -49,6 +55,11 @@ class FunctionHost:
         closer = getattr(self.function, "close", None)
         if callable(closer) and self._has_attributes:
             closer()
+
+    def save_operator_state(self, context: SnapshotContextImpl) -> None:
+        """Have the function bring its operator state up to date."""
+        if self.checkpointed:
+            self.function.snapshot_state(context)
 
     def snapshot(self) -> bytes | None:
         """Return the attributes if they differ from what `open` made, else None."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
+from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.gate import Channel, Gate
 
@@ -88,15 +89,17 @@ class _FanOut:
             process(value)
 
 
-class _Converted:
+class Conversion:
     """Turn records into ones of the declared type on their way out."""
 
     def __init__(
         self,
+        plan: PlanOperator,
         convert: Callable[[Any], Any],
         process: Callable[[Any], None],
         process_all: Callable[[Iterable[Any]], None],
     ) -> None:
+        self.plan = plan
         self._convert = convert
         self._process = process
         self._process_all = process_all
@@ -105,7 +108,12 @@ class _Converted:
         self._process(self._convert(value))
 
     def process_all(self, values: Iterable[Any]) -> None:
-        self._process_all(map(self._convert, values))
+        self._process_all(self._results(values))
+
+    def _results(self, values: Iterable[Any]) -> Iterator[Any]:
+        convert = self._convert
+        for value in values:
+            yield convert(value)
 
 
 class Output:
@@ -115,12 +123,12 @@ class Output:
         self,
         main: list[Consumer],
         sides: dict[str, list[Consumer]],
-        converter: Callable[[Any], Any] | None = None,
+        plan: PlanOperator | None = None,
     ) -> None:
         self.process, self.process_all = _joined(main)
-        if converter is not None:
-            converted = _Converted(converter, self.process, self.process_all)
-            self.process, self.process_all = converted.process, converted.process_all
+        if plan is not None and plan.converter is not None:
+            conversion = Conversion(plan, plan.converter, self.process, self.process_all)
+            self.process, self.process_all = conversion.process, conversion.process_all
         self.sides = {tag: _joined(consumers)[0] for tag, consumers in sides.items()}
         #: Whether an operator of the same task is handed the very objects that are emitted.
         self.local = any(isinstance(consumer, LocalConsumer) for consumer in main)

@@ -41,7 +41,7 @@ class _SourceTask:
         if not self.task.take_delta():
             return None
         self.token = os.urandom(12)
-        state = pickle.dumps((self.token, self.task.full_plain_state()), PROTOCOL)
+        state = pickle.dumps((self.token, self.task.full_state()), PROTOCOL)
         self.size = len(state)
         return state
 
@@ -65,7 +65,7 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     try:
         source.run(read)
     except Exception as error:
-        raise describe(error, task.operators) from error
+        raise describe(error) from error
     rows = task.end_batch()
     if (state := instance.save()) is not None:
         task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, state)

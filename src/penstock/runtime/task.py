@@ -58,11 +58,7 @@ class Task:
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
-        try:
-            for operator in self.operators:
-                operator.open()
-        except Exception as error:
-            raise describe(error, self.operators) from error
+        self._opened = False
 
     # --- wiring ---------------------------------------------------------------------------
 
@@ -70,7 +66,8 @@ class Task:
         # A copy for this subtask: functions keep things in attributes.
         spec = cloudpickle.loads(cloudpickle.dumps(op.spec))
         plan = PlanOperator(**{**vars(op), "spec": spec})
-        backend = KeyedBackend(op.describe()) if spec.keyed else None
+        scope = self.scope
+        backend = KeyedBackend(op.describe(), lambda: scope.time) if spec.keyed else None
         context = OperatorRuntimeContext(
             plan, self.subtask, backend, self.scope, self._plan.settings, self._plan.batch_mode
         )
@@ -95,7 +92,7 @@ class Task:
         for edge in op.outputs:
             group = main if edge.output_tag is None else sides.setdefault(edge.output_tag, [])
             group.append(self._consumer(op, edge))
-        return Output(main, sides, op.converter)
+        return Output(main, sides, op)
 
     def _consumer(self, op: PlanOperator, edge: PlanEdge) -> Consumer:
         if edge.crosses:
@@ -112,19 +109,33 @@ class Task:
 
     # --- a batch --------------------------------------------------------------------------
 
+    def open(self) -> None:
+        """Open the user's functions, once: after the first state is there, if there is any."""
+        if self._opened:
+            return
+        self._opened = True
+        try:
+            for operator in self.operators:
+                operator.open()
+        except Exception as error:
+            raise describe(error) from error
+
     def begin_batch(self, time: int) -> None:
         """Start a batch at a processing time: timers that are due fire before any record."""
         self.scope.time = time
+        self.open()
         self.outbox.begin(time)
         for writer in self._writers.values():
             writer.begin_batch(time)
         try:
             for operator in self.operators:
+                if operator.backend is not None:
+                    operator.backend.expire()
                 operator.begin_batch()
             for operator in self.operators:
                 operator.fire_processing_timers(time)
         except Exception as error:
-            raise describe(error, self.operators) from error
+            raise describe(error) from error
 
     def feed(self, edge_id: int, sender: int, chunk: Chunk) -> None:
         """Work through a chunk: records, and the watermarks between them."""
@@ -145,7 +156,7 @@ class Task:
             elif chunk.idle is not None:
                 gate.set_idle(channel, chunk.idle)
         except Exception as error:
-            raise describe(error, self.operators) from error
+            raise describe(error) from error
 
     def _records(self, op: Operator, index: int, chunk: Chunk, start: int, end: int) -> None:
         if start == end:
@@ -178,10 +189,11 @@ class Task:
             for operator in self.operators:
                 operator.end_batch()
             for operator in self.operators:
+                operator.save_operator_state()
                 if isinstance(operator, SinkOperator):
                     self._send_output(operator)
         except Exception as error:
-            raise describe(error, self.operators) from error
+            raise describe(error) from error
         for writer in self._writers.values():
             writer.end_batch()
         self._report()
@@ -210,11 +222,12 @@ class Task:
     def take_delta(self) -> dict[Any, Any]:
         """Return what changed since the last call.
 
-        Keyed state stands under the operator's uid, what is not keyed under `(uid,)`.
+        What is written entry by entry (keyed state, operator state) stands under the operator's
+        uid, the rest under `(uid,)`.
         """
         delta: dict[Any, Any] = {}
         for operator in self.operators:
-            if operator.backend is not None and (changes := operator.backend.take_delta()):
+            if changes := operator.take_delta():
                 delta[operator.plan.uid] = changes
         for name, state in self._plain_state():
             data = pickle.dumps(state, PROTOCOL)
@@ -223,34 +236,41 @@ class Task:
                 delta[(name,)] = data
         return delta
 
-    def full_plain_state(self) -> dict[Any, Any]:
-        """Return all that is not keyed, as a delta."""
+    def full_plain_state(self) -> dict[Any, bytes]:
+        """Return all that is not written entry by entry, as a delta."""
         return {(name,): data for name, data in self._saved.items()}
 
+    def full_state(self) -> dict[Any, Any]:
+        """Return all there is, as a delta; for tasks whose state is small."""
+        state: dict[Any, Any] = self.full_plain_state()
+        for uid, place, kind, keys, dump in self.inventory():
+            state.setdefault(uid, {})[place] = (kind, dump(keys))
+        return state
+
     def inventory(self) -> Iterator[tuple[str, str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what is keyed: operator, place, kind, keys, and how to dump some of them."""
+        """List what is written by key: operator, place, kind, keys, and how to dump some."""
         for operator in self.operators:
-            if operator.backend is not None:
-                for place, kind, keys, dump in operator.backend.inventory():
-                    yield operator.plan.uid, place, kind, keys, dump
+            for place, kind, keys, dump in operator.inventory():
+                yield operator.plan.uid, place, kind, keys, dump
 
     def apply(self, delta: dict[Any, Any]) -> None:
         """Lay a delta over the state. Call `settle` after the last one."""
-        backends = {op.plan.uid: op.backend for op in self.operators if op.backend is not None}
+        operators = {operator.plan.uid: operator for operator in self.operators}
         for name, changes in delta.items():
             if isinstance(name, tuple):
                 self._saved[name[0]] = self._loaded[name[0]] = changes
-            elif name in backends:
-                backends[name].apply(changes)
+            elif name in operators:
+                operators[name].apply(changes)
 
     def settle(self) -> None:
         """Make everything ready for work after state has been loaded."""
+        for operator in self.operators:
+            operator.settle()
+            operator.context.restored = operator.plan.uid in self._loaded
+        self.open()
         for name, data in self._loaded.items():
             self._restore(name, pickle.loads(data))
         self._loaded = {}
-        for operator in self.operators:
-            if operator.backend is not None:
-                operator.backend.settle()
 
     def _plain_state(self) -> Iterator[tuple[str, Any]]:
         for operator in self.operators:
@@ -274,5 +294,6 @@ class Task:
 
     def close(self) -> None:
         """Close the user's functions."""
-        for operator in self.operators:
-            operator.close()
+        if self._opened:
+            for operator in self.operators:
+                operator.close()

@@ -13,7 +13,8 @@ from typing import Any
 
 from penstock.common.watermark import Watermark, WatermarkOutput
 from penstock.core.time import MIN_WATERMARK
-from penstock.errors import MissingTimestampError
+from penstock.errors import MissingTimestampError, show_value
+from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.scope import Scope
 
@@ -42,12 +43,19 @@ class _Collector(WatermarkOutput):
 class WatermarkSource:
     """One generator at work on one stream of records (a subtask's, or a split's).
 
+    :param plan: the operator that it works for.
     :param on_change: called when the watermark rises or the stream goes idle or comes back.
     """
 
     def __init__(
-        self, strategy: Any, scope: Scope, interval: int, on_change: Callable[[], None]
+        self,
+        plan: PlanOperator,
+        strategy: Any,
+        scope: Scope,
+        interval: int,
+        on_change: Callable[[], None],
     ) -> None:
+        self.plan = plan
         self._generator = strategy.generator_factory()
         self._assign = strategy.assigner_for(self._generator)
         # An assigner object of the user's may keep attributes: it is the method's own object.
@@ -68,7 +76,7 @@ class WatermarkSource:
         if self._last_active is None:
             self._last_active = self._scope.time
 
-    def stamp(self, values: Iterable[Any], where: str) -> Iterator[Any]:
+    def stamp(self, values: Iterable[Any]) -> Iterator[Any]:
         """Yield the records, the scope's timestamp set for each, watermarks between them."""
         scope, assign, generator = self._scope, self._assign, self._generator
         on_event, output, interval = generator.on_event, self._output, self._interval
@@ -77,7 +85,7 @@ class WatermarkSource:
             if assign is not None:
                 timestamp = assign(value, MIN_WATERMARK if timestamp is None else timestamp)
                 if type(timestamp) is not int:
-                    timestamp = _whole(timestamp, value, where)
+                    timestamp = _whole(timestamp, value, self.plan)
                 scope.timestamp = timestamp
             if self.idle:
                 self.set_idle(False)
@@ -107,11 +115,10 @@ class WatermarkSource:
         return self._last_active + self._idle_timeout
 
     def advance(self, watermark: int) -> None:
-        """Take a watermark; it never falls."""
-        if self.idle:
-            self.set_idle(False)
+        """Take a watermark; it never falls, and one that does not rise wakes nobody up."""
         if watermark > self.watermark:
             self.watermark = watermark
+            self.idle = False
             self._on_change()
 
     def set_idle(self, idle: bool) -> None:
@@ -135,24 +142,30 @@ class WatermarkSource:
                 vars(holder).update(saved)
 
 
-def _attributes(holder: Any) -> dict[str, Any] | None:
+def _attributes(holder: Any) -> dict[str, Any]:
+    held = getattr(holder, "__dict__", {})
+    if _picklable(held):
+        return dict(held)
+    return {name: value for name, value in held.items() if _picklable(value)}
+
+
+def _picklable(value: Any) -> bool:
     try:
-        attributes = {k: v for k, v in vars(holder).items() if not callable(v)}
-        pickle.dumps(attributes, PROTOCOL)
+        pickle.dumps(value, PROTOCOL)
     except Exception:
-        return None
-    return attributes
+        return False
+    return True
 
 
-def _whole(timestamp: Any, value: Any, where: str) -> int:
+def _whole(timestamp: Any, value: Any, plan: PlanOperator) -> int:
     try:
         if int(timestamp) == timestamp:
             return int(timestamp)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise MissingTimestampError(
         "a timestamp assigner must return epoch milliseconds as a whole number",
-        where=where,
-        got=f"{timestamp!r} for {value!r}",
+        where=plan.describe(),
+        got=f"{show_value(timestamp)} for {show_value(value)}",
         todo="return an int from extract_timestamp(value, record_timestamp)",
     )

@@ -11,17 +11,20 @@ record through the whole chain, so a record is done with before the next one sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.core.time import MIN_WATERMARK
 from penstock.graph.plan import PlanOperator
-from penstock.runtime.calls import python_call
+from penstock.runtime.calls import method_of
+from penstock.runtime.checkpointed import SnapshotContextImpl
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.function_host import FunctionHost
 from penstock.runtime.outputs import Output
 from penstock.runtime.scope import Scope
+from penstock.runtime.state.handles import NO_KEY
 from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.state.operator_state import is_operator_state
 
 
 class Operator:
@@ -37,8 +40,8 @@ class Operator:
         self.batch_mode = context.batch_mode
         self.watermark = MIN_WATERMARK
         self.finished = False
+        self._checkpoints = 0  # how often operator state was saved
         self._hosts: list[FunctionHost] = []
-        self._calls: list[Any] = []
         self.emit: Callable[[Any], None]
         self.emit_all: Callable[[Iterable[Any]], None]
         self.output: Output
@@ -56,13 +59,7 @@ class Operator:
 
     def call(self, function: Any, name: str) -> Callable[[Any], Any]:
         """Host a function of one argument and return how to call it."""
-        call = python_call(self.host(function), name)
-        self._calls.append(call)
-        return call
-
-    def user_functions(self) -> list[Any]:
-        """Return the user's functions, by whose code a failure is traced to this operator."""
-        return [*(host.function for host in self._hosts), *self._calls]
+        return method_of(self.host(function), name)
 
     # --- life cycle -----------------------------------------------------------------------
 
@@ -76,6 +73,18 @@ class Operator:
 
     def end_batch(self) -> None:
         """Send on what was held back; nothing may be left over for the next batch but state."""
+
+    def save_operator_state(self) -> None:
+        """Have functions that keep operator state bring it up to date; the batch has ended."""
+        hosts = [host for host in self._hosts if host.checkpointed]
+        if not hosts:
+            return
+        self._checkpoints += 1
+        if self.backend is not None:
+            self.backend.context.key = NO_KEY
+        context = SnapshotContextImpl(self._checkpoints, self.scope.time)
+        for host in hosts:
+            host.save_operator_state(context)
 
     def end_input(self) -> None:
         """React to the end of all inputs, behind the last watermark."""
@@ -200,6 +209,8 @@ class Operator:
             state["accumulators"] = counters
         if self.watermark != MIN_WATERMARK or self.finished:
             state["time"] = (self.watermark, self.finished)
+        if self._checkpoints:
+            state["checkpoints"] = self._checkpoints
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -210,3 +221,32 @@ class Operator:
         if "accumulators" in state:
             self.context.load_accumulators(state["accumulators"])
         self.watermark, self.finished = state.get("time", (MIN_WATERMARK, False))
+        self._checkpoints = state.get("checkpoints", 0)
+
+    # --- state that is written entry by entry ---------------------------------------------
+
+    def take_delta(self) -> dict[str, tuple[str, Any]]:
+        """Return what changed since the last call: by place, its kind and its delta."""
+        changes = {} if self.backend is None else self.backend.take_delta()
+        changes.update(self.context.operator_state.take_delta())
+        return changes
+
+    def apply(self, changes: dict[str, tuple[str, Any]]) -> None:
+        """Lay a delta over the state. Call `settle` after the last one."""
+        self.context.operator_state.apply(changes)
+        if self.backend is not None:
+            self.backend.apply(
+                {place: change for place, change in changes.items()
+                 if not is_operator_state(change[0])}
+            )  # fmt: skip
+
+    def settle(self) -> None:
+        """Make everything ready for work after the last `apply`."""
+        if self.backend is not None:
+            self.backend.settle()
+
+    def inventory(self) -> Iterator[tuple[str, str, list[Any], Callable[[list[Any]], Any]]]:
+        """List what there is to be written anew: place, kind, its keys, and how to dump some."""
+        if self.backend is not None:
+            yield from self.backend.inventory()
+        yield from self.context.operator_state.inventory()

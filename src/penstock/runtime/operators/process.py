@@ -82,12 +82,13 @@ class ProcessOperator(ResultOperator):
 class TimerOperator(ResultOperator):
     """An operator whose function is told about timers."""
 
+    function: Any
+    _timer_context: Any
+
     def open(self) -> None:
         """Open the user's function."""
         self._timer_context = TimerContextImpl(self)
         super().open()
-
-    function: Any
 
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Call the function's `on_timer`."""

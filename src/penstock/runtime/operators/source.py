@@ -78,7 +78,7 @@ class SourceOperator(Operator):
         else:
             values = self._timed(values, batch.timestamps[start:end])
         if self.spec.strategy is not None:
-            values = self._marks_of(part.split).stamp(values, self._where)
+            values = self._marks_of(part.split).stamp(values)
         self.emit_all(values)
 
     def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:
@@ -90,7 +90,9 @@ class SourceOperator(Operator):
         marks = self._splits.get(split)
         if marks is None:
             strategy = self.spec.strategy
-            marks = WatermarkSource(strategy, self.scope, self._interval, self._changed)
+            marks = WatermarkSource(
+                self.plan, strategy, self.scope, self._interval, self._changed
+            )
             self._splits[split] = marks
         return marks
 

@@ -1,4 +1,9 @@
-"""map, flat_map and filter."""
+"""map, flat_map and filter.
+
+Many records are worked through by generators, not by the built-in `map` and `filter`: those would
+take a StopIteration of the user's function for the end of the records. And each generator is a
+frame of its operator in a traceback, by which a failure is traced to it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,12 @@ class MapOperator(Operator):
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""
-        self.emit_all(map(self._function, values))
+        self.emit_all(self._results(values))
+
+    def _results(self, values: Iterable[Any]) -> Iterator[Any]:
+        function = self._function
+        for value in values:
+            yield function(value)
 
 
 class FilterOperator(Operator):
@@ -40,7 +50,13 @@ class FilterOperator(Operator):
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""
-        self.emit_all(filter(self._function, values))
+        self.emit_all(self._passed(values))
+
+    def _passed(self, values: Iterable[Any]) -> Iterator[Any]:
+        function = self._function
+        for value in values:
+            if function(value):
+                yield value
 
 
 class FlatMapOperator(Operator):
@@ -53,9 +69,7 @@ class FlatMapOperator(Operator):
 
     def process(self, value: Any) -> None:
         """Take one record."""
-        results = self._function(value)
-        if results is not None:
-            self.emit_all(results)
+        self.emit_all(self._results((value,)))
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""

@@ -17,7 +17,9 @@ class TimestampsOperator(Operator):
         """Make the generator."""
         super().open()
         interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
-        self._marks = WatermarkSource(self.spec.strategy, self.scope, interval, self._changed)
+        self._marks = WatermarkSource(
+            self.plan, self.spec.strategy, self.scope, interval, self._changed
+        )
         self._idle = False
         self._where = self.plan.describe()
 
@@ -32,7 +34,7 @@ class TimestampsOperator(Operator):
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""
         before = self.scope.timestamp
-        self.emit_all(self._marks.stamp(values, self._where))
+        self.emit_all(self._marks.stamp(values))
         self.scope.timestamp = before
 
     def end_batch(self) -> None:

@@ -12,7 +12,14 @@ from penstock.core.state import (
     ReducingState,
     ValueState,
 )
+from penstock.errors import StateError
+from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
+from penstock.runtime.state.ttl import ExpiringLists, ExpiringMaps, ExpiringValues
+
+Values = ValueTable | ExpiringValues
+Lists = ListTable | ExpiringLists
+Maps = MapTable | ExpiringMaps
 
 
 class KeyContext:
@@ -25,9 +32,14 @@ class KeyContext:
 
 
 class _NoKey:
-    """There is no current key. Unhashable, so that using it as one fails at once."""
+    """There is no current key. It has no hash, so that using it as one fails at once."""
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        raise StateError(
+            "keyed state or a timer was used while there is no current key",
+            todo="use them in process_element() and on_timer(), not in open(), close() or "
+            "snapshot_state(); the broadcast side visits all keys by ctx.apply_to_keyed_state()",
+        )
 
     def __repr__(self) -> str:
         return "<no key>"
@@ -50,7 +62,7 @@ class ValueStateHandle(_Handle, ValueState[Any]):
 
     __slots__ = ("_context", "_table")
 
-    def __init__(self, table: ValueTable, context: KeyContext) -> None:
+    def __init__(self, table: Values, context: KeyContext) -> None:
         self._table = table
         self._context = context
 
@@ -64,12 +76,26 @@ class ValueStateHandle(_Handle, ValueState[Any]):
         self._table.remove(self._context.key)
 
 
+class DefaultedValueStateHandle(ValueStateHandle):
+    """A value that is something while nothing has been stored."""
+
+    __slots__ = ("_default",)
+
+    def __init__(self, table: Values, context: KeyContext, default: Any) -> None:
+        super().__init__(table, context)
+        self._default = freeze(default)
+
+    def value(self) -> Any:
+        value = self._table.get(self._context.key)
+        return thaw(self._default) if value is None else value
+
+
 class ListStateHandle(_Handle, ListState[Any]):
     """See `ListState`."""
 
     __slots__ = ("_context", "_table")
 
-    def __init__(self, table: ListTable, context: KeyContext) -> None:
+    def __init__(self, table: Lists, context: KeyContext) -> None:
         self._table = table
         self._context = context
 
@@ -98,7 +124,7 @@ class MapStateHandle(_Handle, MapState[Any, Any]):
 
     __slots__ = ("_context", "_table")
 
-    def __init__(self, table: MapTable, context: KeyContext) -> None:
+    def __init__(self, table: Maps, context: KeyContext) -> None:
         self._table = table
         self._context = context
 
@@ -128,7 +154,7 @@ class MapStateHandle(_Handle, MapState[Any, Any]):
         return [value for _, value in self._table.items(self._context.key)]
 
     def is_empty(self) -> bool:
-        return self._context.key not in self._table.data
+        return not self._table.has(self._context.key)
 
     def clear(self) -> None:
         self._table.remove(self._context.key)
@@ -147,7 +173,7 @@ class ReducingStateHandle(_Handle, ReducingState[Any]):
 
     __slots__ = ("_context", "_reduce", "_table")
 
-    def __init__(self, table: ValueTable, context: KeyContext, reduce: Any) -> None:
+    def __init__(self, table: Values, context: KeyContext, reduce: Any) -> None:
         self._table = table
         self._context = context
         self._reduce = reduce
@@ -169,7 +195,7 @@ class AggregatingStateHandle(_Handle, AggregatingState[Any, Any]):
 
     __slots__ = ("_context", "_function", "_table")
 
-    def __init__(self, table: ValueTable, context: KeyContext, function: Any) -> None:
+    def __init__(self, table: Values, context: KeyContext, function: Any) -> None:
         self._table = table
         self._context = context
         self._function = function

@@ -11,11 +11,13 @@ from penstock.core.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
+    StateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.errors import StateError
+from penstock.errors import StateError, show_value
 from penstock.runtime.state.handles import (
     AggregatingStateHandle,
+    DefaultedValueStateHandle,
     KeyContext,
     ListStateHandle,
     MapStateHandle,
@@ -23,10 +25,19 @@ from penstock.runtime.state.handles import (
     ValueStateHandle,
 )
 from penstock.runtime.state.tables import TABLES, Table
+from penstock.runtime.state.ttl import ExpiringState, expires, make_view
 from penstock.runtime.timers import TimerQueue
 
 #: Names under which the two timer queues stand among the tables of a delta.
 EVENT_TIMERS, PROCESSING_TIMERS = "\0event", "\0processing"
+
+_GETTERS = {
+    "value": "get_state",
+    "list": "get_list_state",
+    "map": "get_map_state",
+    "reducing": "get_reducing_state",
+    "aggregating": "get_aggregating_state",
+}
 
 
 class KeyedBackend(KeyedStateStore):
@@ -36,10 +47,13 @@ class KeyedBackend(KeyedStateStore):
     queue.
     """
 
-    def __init__(self, operator: str) -> None:
-        self._operator = operator
+    def __init__(self, operator: str, clock: Callable[[], int] = lambda: 0) -> None:
+        self.operator = operator
+        self.clock = clock
         self.context = KeyContext()
         self.tables: dict[str, Table] = {}
+        #: Views of the tables whose entries expire.
+        self.expiring: dict[Table, ExpiringState] = {}
         self.event_timers = TimerQueue()
         self.processing_timers = TimerQueue()
 
@@ -52,37 +66,84 @@ class KeyedBackend(KeyedStateStore):
         if table is None:
             table = self.tables[name] = TABLES[kind]()
         elif table.kind != kind:
-            raise StateError(
-                f"state {name!r} is a {table.kind} already, it cannot be a {kind} too",
-                where=self._operator,
-                todo="give each state of a function its own name",
-            )
+            raise self._taken(name, table.kind, kind)
         return table
+
+    def state(self, descriptor: StateDescriptor) -> Any:
+        """Return the state that a descriptor of any kind describes."""
+        return getattr(self, _GETTERS[descriptor.kind])(descriptor)
+
+    def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
+        """Return the keys that have a state, in an order that is the same in every worker."""
+        table: Table | None = self.tables.get(descriptor.name)
+        if table is None:
+            return []
+        view = self.expiring.get(table)
+        return table.sorted_keys() if view is None else view.sorted_keys()
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueStateHandle:
         """Return a value."""
-        return ValueStateHandle(self.table(state_descriptor.name, "value"), self.context)
+        values = self.described(state_descriptor, "value", "value")
+        if state_descriptor.default_value is not None:
+            return DefaultedValueStateHandle(values, self.context, state_descriptor.default_value)
+        return ValueStateHandle(values, self.context)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListStateHandle:
         """Return a list."""
-        return ListStateHandle(self.table(state_descriptor.name, "list"), self.context)
+        return ListStateHandle(self.described(state_descriptor, "list", "list"), self.context)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapStateHandle:
         """Return a map."""
-        return MapStateHandle(self.table(state_descriptor.name, "map"), self.context)
+        return MapStateHandle(self.described(state_descriptor, "map", "map"), self.context)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingStateHandle:
         """Return a value that is reduced as elements are added."""
-        table = self.table(state_descriptor.name, "value")
+        values = self.described(state_descriptor, "reducing", "value")
         reduce = state_descriptor.get_reduce_function()
-        return ReducingStateHandle(table, self.context, getattr(reduce, "reduce", reduce))
+        return ReducingStateHandle(values, self.context, getattr(reduce, "reduce", reduce))
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
     ) -> AggregatingStateHandle:
         """Return an accumulator that grows as elements are added."""
-        table = self.table(state_descriptor.name, "value")
-        return AggregatingStateHandle(table, self.context, state_descriptor.get_agg_function())
+        values = self.described(state_descriptor, "aggregating", "value")
+        return AggregatingStateHandle(values, self.context, state_descriptor.get_agg_function())
+
+    def described(self, descriptor: StateDescriptor, kind: str, table_kind: str) -> Any:
+        """Return the table of a descriptor; a view of it if its entries expire.
+
+        :param kind: what the descriptor must describe.
+        :raises StateError: if it describes something else, or the name is taken.
+        """
+        if getattr(descriptor, "kind", None) != kind:
+            raise StateError(
+                f"{_GETTERS[kind]}() needs a {kind.capitalize()}StateDescriptor",
+                where=self.operator,
+                got=show_value(descriptor),
+                todo="pass the descriptor that belongs to the method",
+            )
+        table: Table = self.table(descriptor.name, table_kind)
+        if table.described != kind:
+            if table.described:
+                raise self._taken(descriptor.name, table.described, kind)
+            table.described = kind
+        if not expires(descriptor):
+            return table
+        if table not in self.expiring:
+            self.expiring[table] = make_view(descriptor, table_kind, self.table, self.clock)
+        return self.expiring[table]
+
+    def expire(self) -> None:
+        """Remove what has expired; called when a batch begins."""
+        for view in self.expiring.values():
+            view.expire()
+
+    def _taken(self, name: str, present: str, wanted: str) -> StateError:
+        return StateError(
+            f"state {name!r} is a {present} state already, it cannot be a {wanted} state too",
+            where=self.operator,
+            todo="give each state of a function its own name",
+        )
 
     def take_delta(self) -> dict[str, tuple[str, Any]]:
         """Return what changed since the last call: by place, its kind and its delta."""

@@ -51,6 +51,7 @@ _MIN_SWEEP_BYTES = 1 << 16
 _SWEEP_ENTRIES = 64
 #: Removing an entry is a call into the JVM: a few at a time.
 _REMOVALS = 8
+_TOKEN_BYTES = 12
 _SWEEP_STEP = 256  # keys dumped between two looks at how much has been carried
 
 
@@ -72,7 +73,7 @@ class LoggedState(Protocol):
     def take_delta(self) -> dict[Any, Any]:
         """Return what changed since the last call."""
 
-    def full_plain_state(self) -> dict[Any, Any]:
+    def full_plain_state(self) -> dict[Any, bytes]:
         """Return all that is not keyed."""
 
     def apply(self, delta: dict[Any, Any]) -> None:
@@ -108,14 +109,14 @@ class SlotLog:
         if self._meta.token:
             last = self._meta.next - 1
             entry = store.read(str(last)) if meta.first <= last < meta.next else None
-            if entry is None or pickle.loads(entry)[0] != self._meta.token:
+            if entry is None or entry[:_TOKEN_BYTES] != self._meta.token:
                 return False
             begin = last + 1
         for number in range(begin, meta.next):
             entry = store.read(str(number))
             assert entry is not None, f"entry {number} of the state log is missing"
             self._sizes[number] = len(entry)
-            for delta in pickle.loads(entry)[1:]:
+            for delta in pickle.loads(memoryview(entry)[_TOKEN_BYTES:]):
                 task.apply(delta)
         task.settle()
         self._meta = meta
@@ -124,12 +125,14 @@ class SlotLog:
     def append(self, store: SlotStore, task: LoggedState) -> None:
         """Write what changed in a batch."""
         delta = task.take_delta()
+        if not delta:
+            return  # the state is still the one that goes by the old token
         meta = self._meta
         weight = len(dumps(delta)) if self._sweep or self._due() else 0
-        carried = self._carry(task, weight)
-        meta.token = os.urandom(12)
+        carried = self._carry(task, delta, weight)
+        meta.token = os.urandom(_TOKEN_BYTES)
         # What is carried comes last: it is what the state is now, also for keys in the delta.
-        entry = dumps((meta.token, delta, *carried))
+        entry = meta.token + dumps((delta, *carried))
         store.write(str(meta.next), entry)
         self._sizes[meta.next] = len(entry)
         meta.log_bytes += len(entry)
@@ -143,7 +146,7 @@ class SlotLog:
         heavy = meta.log_bytes > max(_MIN_LOG_BYTES, 2 * meta.state_bytes)
         return heavy or entries >= _MAX_ENTRIES
 
-    def _carry(self, task: LoggedState, weight: int) -> list[dict[Any, Any]]:
+    def _carry(self, task: LoggedState, delta: dict[Any, Any], weight: int) -> list[dict[Any, Any]]:
         if self._sweep is None:
             if not self._due():
                 return []
@@ -154,7 +157,9 @@ class SlotLog:
         budget = max(weight, _MIN_SWEEP_BYTES, self._meta.state_bytes // _SWEEP_ENTRIES)
         carried = self._sweep.take(budget)
         if self._sweep.done:
-            carried.append(task.full_plain_state())
+            plain = task.full_plain_state()
+            self._sweep.carried_bytes += sum(map(len, plain.values()))
+            carried.append({name: data for name, data in plain.items() if name not in delta})
         return carried
 
     def _trim(self, store: SlotStore) -> None:

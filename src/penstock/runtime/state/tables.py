@@ -26,6 +26,8 @@ class Table:
     kind = ""
     #: Whether a storage key is `(key, namespace)` rather than the user's key.
     namespaced = False
+    #: The kind of the descriptor that the table was asked for by; "" for none.
+    described = ""
 
     def __init__(self) -> None:
         self.data: dict[Any, Any] = {}
@@ -152,6 +154,15 @@ class ListTable(Table):
         else:
             self.data.pop(key, None)
 
+    def drop_first(self, key: Any, count: int) -> None:
+        """Remove elements from the front of a list; the list goes with its last one."""
+        rest = self.data[key][count:]
+        self._replaced.add(key)
+        if rest:
+            self.data[key] = rest
+        else:
+            del self.data[key]
+
     def remove(self, key: Any) -> None:
         """Forget the list."""
         if self.data.pop(key, None) is not None:
@@ -245,6 +256,10 @@ class MapTable(Table):
         """Tell whether the map has an entry."""
         return name in self.data.get(key, ())
 
+    def has(self, key: Any) -> bool:
+        """Tell whether the map has any entry."""
+        return key in self.data
+
     def items(self, key: Any) -> list[tuple[Any, Any]]:
         """Return all entries of the map."""
         entries = self.data.get(key)
@@ -288,7 +303,7 @@ class MapTable(Table):
     def _changes(self, key: Any) -> Any:
         entries = self.data.get(key, {})
         dirty, live = self._dirty.get(key, {}), self._live.get(key, {})
-        self._freeze(entries, [*dirty, *live])
+        self._freeze(entries, {**dirty, **live})  # each name once: frozen twice is thawed half
         sets = [(name, entries[name]) for name in dirty]
         sets += [
             (name, entries[name])

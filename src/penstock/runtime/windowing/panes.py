@@ -25,9 +25,6 @@ from penstock.runtime.state.tables import ListTable, ValueTable
 #: (key, namespace)
 Pane = tuple[Any, Any]
 
-#: Which table of panes holds a kind of state.
-_PANE_KINDS = {"value": "pane-value", "list": "pane-list", "map": "pane-map"}
-
 
 def namespace_of(window: Any) -> Any:
     """Return what a window is called in the state."""
@@ -53,15 +50,14 @@ class PaneStore(KeyedBackend):
     def __init__(self, backend: KeyedBackend, prefix: str) -> None:
         self._backend = backend
         self._prefix = prefix
+        self.operator = backend.operator
+        self.clock = backend.clock
+        self.expiring = backend.expiring
         self.context = KeyContext()
 
     def table(self, name: str, kind: str) -> Any:
         """Return the table of that name, made on first use."""
-        return self._backend.table(self._prefix + name, _PANE_KINDS[kind])
-
-    def state(self, descriptor: StateDescriptor) -> Any:
-        """Return the state that a descriptor of any kind describes, for the current pane."""
-        return getattr(self, _GETTERS[descriptor.kind])(descriptor)
+        return self._backend.table(self._prefix + name, f"pane-{kind}")
 
     def merge(self, descriptor: StateDescriptor, target: Pane, sources: list[Pane]) -> None:
         """Merge the state of several panes into that of another.
@@ -82,15 +78,6 @@ class PaneStore(KeyedBackend):
                 got=f"{type(descriptor).__name__} {descriptor.name!r}",
                 todo="keep what a trigger must remember of merging windows in such a state",
             )
-
-
-_GETTERS = {
-    "value": "get_state",
-    "list": "get_list_state",
-    "map": "get_map_state",
-    "reducing": "get_reducing_state",
-    "aggregating": "get_aggregating_state",
-}
 
 
 def merge_values(table: ValueTable, target: Pane, sources: list[Pane], merge: Any) -> None:

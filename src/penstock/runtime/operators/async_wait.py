@@ -1,0 +1,175 @@
+"""Asynchronous functions: many records under way at once, their results sent on in some order.
+
+Calls run on the worker's event loop; results are taken and sent on by the task itself, whenever it
+has a record, a watermark or the end of the batch to deal with. Nothing is under way when a batch
+ends, so there is nothing to save.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.core.functions import AsyncFunctionDescriptor
+from penstock.errors import ProgramError, show_value
+from penstock.runtime.event_loop import worker_loop
+from penstock.runtime.operators.async_queues import Call, Mark, OrderedQueue, UnorderedQueue
+from penstock.runtime.operators.base import Operator
+
+#: What a call gives whose time is over.
+_TIMED_OUT = object()
+
+
+class AsyncWaitOperator(Operator):
+    """Call an `AsyncFunction` for every record.
+
+    Ordered: results leave in the order of their records. Unordered: results leave as they come, but
+    no result overtakes a watermark, nor is overtaken by one.
+    """
+
+    def open(self) -> None:
+        """Open the user's function."""
+        descriptor: AsyncFunctionDescriptor = self.spec.descriptor
+        self.context.no_state = "an asynchronous function has no keyed state"
+        self._function = self.host(descriptor.async_function)
+        self._retry = descriptor.async_retry_strategy
+        self._seconds = descriptor.timeout.to_milliseconds() / 1000 or None
+        self._capacity = descriptor.capacity
+        ordered = descriptor.output_mode is AsyncFunctionDescriptor.OutputMode.ORDERED
+        self._queue: OrderedQueue | UnorderedQueue = OrderedQueue() if ordered else UnorderedQueue()
+        super().open()
+
+    # --- input ----------------------------------------------------------------------------
+
+    def process(self, value: Any) -> None:
+        """Take one record."""
+        while self._queue.calls >= self._capacity:
+            self._send_next(block=True)
+        future = asyncio.run_coroutine_threadsafe(self._answer(value), worker_loop())
+        self._queue.add(Call(value, self.scope.timestamp, future))
+        self._send_ready()
+
+    def process_keyed(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records; their keys have chosen the subtask, no more."""
+        self.process_all(self._timed(timestamps, values))
+
+    def _timed(self, timestamps: list[Any] | None, values: list[Any]) -> Iterable[Any]:
+        for i, value in enumerate(values):
+            self.scope.timestamp = None if timestamps is None else timestamps[i]
+            yield value
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Let a watermark wait until all before it have left."""
+        self._queue.add_mark(Mark(watermark))
+        self._send_ready()
+
+    def change_idle(self, idle: bool) -> None:
+        """Pass on that the inputs went idle, behind everything that came before."""
+        self._send_all()
+        super().change_idle(idle)
+
+    def end_batch(self) -> None:
+        """Wait for all results: they belong to this batch."""
+        self._send_all()
+
+    def end_input(self) -> None:
+        """Wait for all results: nothing may come behind the end."""
+        self._send_all()
+
+    # --- on the event loop ----------------------------------------------------------------
+
+    async def _answer(self, value: Any) -> Any:
+        """Return what a record becomes, or that its time was over."""
+        if self._seconds is None:
+            return await self._try(value)
+        # Not `wait_for`: its TimeoutError looks like one that the user's function may raise.
+        work = asyncio.ensure_future(self._try(value))
+        done, _ = await asyncio.wait({work}, timeout=self._seconds)
+        if done:
+            return work.result()
+        work.add_done_callback(_look_at)
+        work.cancel()
+        return _TIMED_OUT
+
+    async def _try(self, value: Any) -> Any:
+        """Call the function, again if the retry strategy says so."""
+        predicate = self._retry.get_retry_predicate()
+        bad_result, bad_error = predicate.result_predicate(), predicate.exception_predicate()
+        attempt = 1
+        while True:
+            try:
+                result = await self._invoke(value)
+            except Exception as error:
+                again = bad_error is not None and bad_error(error)
+                if not again or not self._retry.can_retry(attempt):
+                    raise
+            else:
+                again = bad_result is not None and bad_result(result)
+                if not again or not self._retry.can_retry(attempt):
+                    return result
+            await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
+            attempt += 1
+
+    def _invoke(self, value: Any) -> Any:
+        answer = self._function.async_invoke(value)
+        if not inspect.isawaitable(answer):
+            raise ProgramError(
+                "async_invoke() must be a coroutine",
+                where=self.plan.describe(),
+                got=show_value(answer),
+                todo="write `async def async_invoke(self, value)`",
+            )
+        return answer
+
+    # --- output ---------------------------------------------------------------------------
+
+    def _send_ready(self) -> None:
+        while self._send_next(block=False):
+            pass
+
+    def _send_all(self) -> None:
+        while self._send_next(block=True):
+            pass
+
+    def _send_next(self, *, block: bool) -> bool:
+        """Send what leaves next; False if there is nothing, or nothing yet."""
+        entry = self._queue.take(block=block)
+        if entry is None:
+            return False
+        if isinstance(entry, Mark):
+            self.watermark = entry.watermark
+            self.output.watermark(entry.watermark)
+            return True
+        try:
+            self._send(entry)
+        except BaseException:
+            self._queue.cancel()
+            raise
+        return True
+
+    def _send(self, call: Call) -> None:
+        value = call.value
+        results = call.future.result()
+        if results is _TIMED_OUT:
+            results = self._function.timeout(value)
+        if isinstance(results, (str, bytes)) or not hasattr(results, "__iter__"):
+            raise ProgramError(
+                "an asynchronous function must return a list of results",
+                where=self.plan.describe(),
+                got=f"{show_value(results)} for {show_value(value)}",
+                todo="return [result], or [] for none",
+            )
+        scope = self.scope
+        before, scope.timestamp = scope.timestamp, call.timestamp
+        self.emit_all(results)
+        scope.timestamp = before
+
+
+def _look_at(work: asyncio.Future[Any]) -> None:
+    """Take note of how a call ended that nobody waits for: asyncio complains otherwise."""
+    if not work.cancelled():
+        work.exception()
