@@ -33,6 +33,9 @@ class JobHandleProtocol(Protocol):
     def accumulators(self) -> dict[str, Any]:
         """Return the values of all accumulators up to now."""
 
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of all metrics as of the last batch."""
+
 
 class JobClient:
     """A job that was started: ask about it, wait for it, cancel it.
@@ -74,6 +77,14 @@ class JobClient:
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return the values of all accumulators up to now, by name."""
         return CompletableFuture.completed(self._handle.accumulators())
+
+    def get_metrics(self) -> CompletableFuture[dict[str, Any]]:
+        """Return the readings of the functions' metrics as of the last batch.
+
+        They stand under their full names: the operator, the subtask, then the groups and the name
+        that the function gave.
+        """
+        return CompletableFuture.completed(self._handle.metrics())
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the result of the job; its future raises if the job does not finish."""

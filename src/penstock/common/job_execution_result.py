@@ -13,6 +13,7 @@ class JobExecutionResult:
 
     :param net_runtime: how long it ran, in milliseconds.
     :param accumulators: totals of its accumulators by name.
+    :param metrics: last readings of its functions' metrics by full name.
     """
 
     def __init__(
@@ -20,10 +21,12 @@ class JobExecutionResult:
         job_id: JobID | str,
         net_runtime: int,
         accumulators: dict[str, Any] | None = None,
+        metrics: dict[str, Any] | None = None,
     ) -> None:
         self._job_id = job_id if isinstance(job_id, JobID) else JobID(job_id)
         self._net_runtime = net_runtime
         self._accumulators = dict(accumulators or {})
+        self._metrics = dict(metrics or {})
 
     def get_job_id(self) -> JobID:
         """Return the name of the job."""
@@ -51,6 +54,14 @@ class JobExecutionResult:
     def get_all_accumulator_results(self) -> dict[str, Any]:
         """Return the totals of all accumulators by name."""
         return dict(self._accumulators)
+
+    def get_all_metrics(self) -> dict[str, Any]:
+        """Return the last readings of the functions' metrics.
+
+        They stand under their full names: the operator, the subtask, then the groups and the name
+        that the function gave.
+        """
+        return dict(self._metrics)
 
     def is_job_execution_result(self) -> bool:
         """Return True: this is the result of a job that has finished, not of one submitted."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import ProgramError, show_value
+
+_log = logging.getLogger(__name__)
 
 
 class Metric(ABC):
@@ -16,6 +19,14 @@ class Metric(ABC):
     @abstractmethod
     def report(self) -> Any:
         """Return the current reading: a number, or a dict of numbers."""
+
+    def save(self) -> dict[str, Any]:
+        """Return what a metric of this kind must know to go on from here; picklable."""
+        return {name: value for name, value in vars(self).items() if not callable(value)}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Undo `save`."""
+        vars(self).update(saved)
 
 
 class Counter(Metric):
@@ -193,8 +204,35 @@ class MetricGroup:
     def report(self) -> dict[str, Any]:
         """Return the readings of all metrics made by this group and those inside it."""
         prefix = self.get_metric_identifier("")
-        found = (item for item in self._metrics.items() if item[0].startswith(prefix))
-        return {name: metric.report() for name, metric in found}
+        readings = {}
+        for name, metric in self._metrics.items():
+            if name.startswith(prefix):
+                try:
+                    readings[name] = metric.report()
+                except Exception:
+                    # A gauge calls the user's function: a reading is not worth failing a job for.
+                    _log.warning("metric %r cannot be read", name, exc_info=True)
+        return readings
+
+    def save(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return what all metrics must know to go on from here; gauges are read, not kept."""
+        return {
+            name: (type(metric).__name__, metric.save())
+            for name, metric in self._metrics.items()
+            if not isinstance(metric, Gauge)
+        }
+
+    def restore(self, saved: dict[str, tuple[str, dict[str, Any]]]) -> None:
+        """Undo `save`, also for metrics that have not been asked for yet."""
+        makers: dict[str, Callable[[], Metric]] = {
+            "Counter": Counter,
+            "Distribution": Distribution,
+            "Meter": lambda: Meter(self._clock),
+        }
+        for name, (kind, state) in saved.items():
+            if name not in self._metrics:
+                self._metrics[name] = makers[kind]()
+            self._metrics[name].restore(state)
 
     def _find(self, name: str, kind: type[Any], make: Callable[[], Any]) -> Any:
         identifier = self.get_metric_identifier(name)

@@ -6,7 +6,10 @@
 - Functions, one method to write each: `MapFunction`, `FlatMapFunction`, `FilterFunction`,
   `ReduceFunction`, `KeySelector`, `Partitioner`, `CoMapFunction`, `CoFlatMapFunction`,
   `SourceFunction`, `SinkFunction`; process functions with state, timers and side outputs:
-  `ProcessFunction`, `KeyedProcessFunction`, `CoProcessFunction`, `KeyedCoProcessFunction`.
+  `ProcessFunction`, `KeyedProcessFunction`, `CoProcessFunction`, `KeyedCoProcessFunction`,
+  `BroadcastProcessFunction`, `KeyedBroadcastProcessFunction`.
+- `BroadcastStream`, `BroadcastConnectedStream`: what every subtask is told, as broadcast state;
+  `AsyncDataStream`: functions that wait for answers from outside.
 - Windows: `WindowedStream` and `AllWindowedStream`, with what is in `penstock.datastream.window`;
   `JoinedStreams`, `CoGroupedStreams` and `IntervalJoin`.
 - `RuntimeContext`: what a function can ask of its place; `TimerService`, `OutputTag`.

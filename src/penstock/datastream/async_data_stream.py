@@ -110,11 +110,12 @@ def _add(
     output_type: TypeInformation | None,
     mode: AsyncFunctionDescriptor.OutputMode,
 ) -> DataStream:
-    require_object("AsyncDataStream", stream, DataStream)
-    require_object("AsyncDataStream", function, AsyncFunction)
-    require_object("AsyncDataStream", timeout, Time, Duration)
+    call = f"AsyncDataStream.{mode.name.lower()}_wait()"
+    require_object(call, stream, DataStream)
+    require_object(call, function, AsyncFunction)
+    require_object(call, timeout, Time, Duration)
     if retry is not None:
-        require_object("AsyncDataStream", retry, AsyncRetryStrategy)
+        require_object(call, retry, AsyncRetryStrategy)
     if timeout.to_milliseconds() < 0 or (retry is not None and timeout.to_milliseconds() == 0):
         raise ConfigurationError(
             "the timeout of an asynchronous function must not be negative, "

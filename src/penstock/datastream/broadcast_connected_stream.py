@@ -69,8 +69,8 @@ class BroadcastConnectedStream:
             self._refuse(func, keyed)
         descriptors = tuple(self._broadcast_stream.get_broadcast_state_descriptors())
         if keyed:
-            spec = KeyedBroadcastProcessSpec(func, descriptors)
-            return self._transform("Keyed Co-Process-Broadcast", spec, output_type)
+            keyed_spec = KeyedBroadcastProcessSpec(func, descriptors)
+            return self._transform("Keyed Co-Process-Broadcast", keyed_spec, output_type)
         spec = BroadcastProcessSpec(func, descriptors)
         return self._transform("Co-Process-Broadcast", spec, output_type)
 

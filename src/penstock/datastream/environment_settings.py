@@ -7,6 +7,8 @@ import warnings
 from typing import Any, ClassVar, TypeVar
 
 from penstock.common import Configuration, ExecutionConfig, RestartStrategyConfiguration
+from penstock.connectors.trace_timeline import check_timeline
+from penstock.core.watermark_trace import OPERATOR_SETTING, TIMELINE_SETTING, TRACE_SETTING
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.execution_config_keys import apply_configuration, export
@@ -139,6 +141,25 @@ class EnvironmentSettings:
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
         """Return the time that windows follow which do not name one."""
         return TimeCharacteristic[self._text(_TIME, "EventTime")]
+
+    def enable_watermark_trace(
+        self: Environment, operator: str | None = None, timeline: str | None = None
+    ) -> Environment:
+        """Print, for each record at an operator, how time stands there and which windows fire.
+
+        A row shows key, event time, the largest event time up to then, and the watermark as it is
+        when the next record comes. The rows of a batch appear when it is published.
+
+        :param operator: names or uids, parted by commas; windows and joins if left out.
+        :param timeline: file for a drawing at the end of the job, `.html` or `.png`.
+        """
+        self._configuration.set_string(TRACE_SETTING, "true")
+        if operator is not None:
+            self._configuration.set_string(OPERATOR_SETTING, operator)
+        if timeline is not None:
+            check_timeline(timeline)
+            self._configuration.set_string(TIMELINE_SETTING, timeline)
+        return self
 
     def disable_operator_chaining(self: Environment) -> Environment:
         """Show every operator as a chain of its own."""

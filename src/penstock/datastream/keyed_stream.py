@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from penstock.common import Duration, Time, TypeInformation
 from penstock.core.functions import (
@@ -25,7 +25,7 @@ from penstock.errors import GraphError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
-from penstock.graph.specs import FoldSpec, Hash, KeyedProcessSpec, ReduceSpec
+from penstock.graph.specs import Broadcast, FoldSpec, Hash, KeyedProcessSpec, ReduceSpec
 from penstock.graph.specs import Partitioner as PartitionerSpec
 from penstock.graph.transformations import OperatorTransformation, PartitionTransformation
 
@@ -157,7 +157,11 @@ class KeyedStream(KeyedShortcuts, DataStream):
             "Keyed Aggregation", ReduceSpec(function), self._transformation.output_type
         )
 
-    def _partition(self, partitioner: PartitionerSpec) -> DataStream:
+    def broadcast(self, *args: Any) -> NoReturn:
+        """Refuse: the records of a keyed stream go where their keys say."""
+        self._partition(Broadcast())
+
+    def _partition(self, partitioner: PartitionerSpec) -> NoReturn:
         raise GraphError(
             "Cannot override partitioning for KeyedStream.",
             where=str(capture_call_site()),

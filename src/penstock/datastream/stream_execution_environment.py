@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.common import Configuration, JobClient, JobExecutionResult
 from penstock.datastream.environment_sources import EnvironmentSources
+from penstock.datastream.watermark_trace import with_trace
 from penstock.execution.configuration import MASTER, load_configuration
 from penstock.execution.executor import DEFAULT_EXECUTOR, JobHandle, JobRequest, find_executor
 from penstock.graph.drawing import write_drawing
@@ -143,7 +144,7 @@ def build_graph(env: StreamExecutionEnvironment, job_name: str | None = None) ->
             "pipeline.global-job-parameters": env.get_config().get_global_job_parameters(),
         },
     )
-    return build_stream_graph(env._operators, settings)
+    return build_stream_graph(with_trace(env._operators, settings.configuration), settings)
 
 
 def build_plan(env: StreamExecutionEnvironment, job_name: str | None = None) -> ExecutionPlan:

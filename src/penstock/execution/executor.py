@@ -49,6 +49,13 @@ class JobHandle(ABC):
     def accumulators(self) -> dict[str, Any]:
         """Return the values of all accumulators up to now, by name."""
 
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of all metrics as of the last batch, by full name.
+
+        An engine that keeps no metrics has none to return.
+        """
+        return {}
+
 
 class Executor(ABC):
     """An engine. Made anew, without arguments, for each job."""

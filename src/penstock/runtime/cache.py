@@ -6,8 +6,11 @@ between is gone, and what it did half-way with it.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from typing import Any
+
+_logger = logging.getLogger(__name__)
 
 #: Setting: how much state a worker keeps in memory, in bytes.
 BUDGET_SETTING = "penstock.worker.cache-bytes"
@@ -36,12 +39,20 @@ class TaskCache:
         while self._bytes > budget and len(self._kept) > 1:
             _, (evicted, weight) = self._kept.popitem(last=False)
             self._bytes -= weight
-            evicted.close()
+            discard(evicted)
 
     def clear(self) -> None:
         """Forget everything, as a worker does that dies."""
         self._kept.clear()
         self._bytes = 0
+
+
+def discard(task: Any) -> None:
+    """Close a task that nobody will go on with; it must not bring down the one at work."""
+    try:
+        task.close()
+    except Exception:
+        _logger.warning("a function could not be closed", exc_info=True)
 
 
 TASKS = TaskCache()

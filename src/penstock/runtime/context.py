@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ from penstock.core.state import (
 from penstock.core.time import TimerService
 from penstock.errors import ProgramError, StateError
 from penstock.graph.plan import PlanOperator
-from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.codec import dumps, loads
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.operator_state import OperatorStateBackend
@@ -149,19 +148,35 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def dump_accumulators(self) -> bytes | None:
         """Return the accumulators as bytes, None if there are none."""
-        return pickle.dumps(self.accumulators, PROTOCOL) if self.accumulators else None
+        return dumps(self.accumulators) if self.accumulators else None
 
     def load_accumulators(self, data: bytes) -> None:
         """Take the saved values over into the accumulators that `open` registered.
 
         The objects stay: the user's function holds on to them.
         """
-        for name, saved in pickle.loads(data).items():
+        for name, saved in loads(data).items():
             current = self.accumulators.get(name)
             if current is None:
                 self.accumulators[name] = saved
             else:
                 current.__dict__.update(saved.__dict__)
+
+    # --- metrics --------------------------------------------------------------------------
+
+    def read_metrics(self) -> bytes | None:
+        """Return the readings of the function's metrics as bytes, None if there are none."""
+        readings = self.metrics.report()
+        return dumps(readings) if readings else None
+
+    def dump_metrics(self) -> bytes | None:
+        """Return what the metrics must know to go on as bytes, None if there are none."""
+        saved = self.metrics.save()
+        return dumps(saved) if saved else None
+
+    def load_metrics(self, data: bytes) -> None:
+        """Undo `dump_metrics`."""
+        self.metrics.restore(loads(data))
 
 
 class OperatorTimerService(TimerService):

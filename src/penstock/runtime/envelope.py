@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import pickle
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from penstock.runtime.codec import Frozen, dumps, pack_times, unpack_times
+from penstock.runtime.codec import Frozen, dumps, pack_times, thaw, unpack_times
 
 #: The level number of everything that is bound for the sink.
 SINK_LEVEL = 255
@@ -22,6 +23,7 @@ COMMITTABLE = 1
 LEVEL0_STATE = 2
 TIMER = 3
 ACCUMULATORS = 4
+METRICS = 5
 
 _HEADER = struct.Struct("<BBHHHIq")
 
@@ -76,20 +78,25 @@ class Chunk:
 
 
 def pack_chunk(chunk: Chunk) -> bytes:
-    """Encode a chunk; values must be frozen already."""
-    frozen = any(type(value) is Frozen for value in chunk.values)
+    """Encode a chunk; values and keys must be frozen already."""
+    frozen = (_has_frozen(chunk.values), _has_frozen(chunk.keys or ()))
     times = None if chunk.timestamps is None else pack_times(chunk.timestamps)
     parts = (chunk.values, times, chunk.keys, chunk.marks, chunk.idle, chunk.ended, frozen)
     return dumps(parts)
 
 
+def _has_frozen(entries: Iterable[Any]) -> bool:
+    return Frozen in set(map(type, entries))
+
+
 def unpack_chunk(payload: bytes) -> Chunk:
     """Decode the chunk of a data envelope."""
     parts = pickle.loads(memoryview(payload)[_HEADER.size :])
-    values, times, keys, marks, idle, ended, frozen = parts
-    if frozen:
-        loads = pickle.loads
-        values = [loads(value.data) if type(value) is Frozen else value for value in values]
+    values, times, keys, marks, idle, ended, (frozen_values, frozen_keys) = parts
+    if frozen_values:
+        values = [thaw(value) for value in values]
+    if frozen_keys:
+        keys = [thaw(key) for key in keys]
     return Chunk(values, unpack_times(times), keys, marks, idle, ended)
 
 

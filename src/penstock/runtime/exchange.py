@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import cloudpickle
+
 from penstock.core.key_groups import key_group, slot_of_group
-from penstock.errors import ProgramError, UnstableKeyError
+from penstock.errors import ProgramError, UnstableKeyError, show_value
 from penstock.graph.plan import PlanEdge, PlanOperator
 from penstock.graph.specs import (
     Broadcast,
@@ -22,14 +23,16 @@ from penstock.graph.specs import (
 )
 from penstock.runtime.calls import method_of
 from penstock.runtime.codec import ATOMIC, freeze
+from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.envelope import Chunk, Outbox
-from penstock.runtime.scope import Scope
+from penstock.runtime.function_host import FunctionHost
 
 #: Records in one envelope at most: large enough that Spark moves few rows, small enough to bound
 #: what one row weighs.
 ENVELOPE_RECORDS = 8192
 #: Keys whose slot is remembered; beyond it the memory starts anew.
 _REMEMBERED_KEYS = 1_000_000
+_MASK = (1 << 64) - 1
 
 
 def targets(partitioner: Partitioner, subtask: int, senders: int, receivers: int) -> range:
@@ -37,9 +40,11 @@ def targets(partitioner: Partitioner, subtask: int, senders: int, receivers: int
     if isinstance(partitioner, Forward):
         return range(subtask, subtask + 1)
     if isinstance(partitioner, Rescale):
+        # Neighbours belong together, in the shares that Flink gives them.
         if receivers >= senders:
-            return range(subtask * receivers // senders, (subtask + 1) * receivers // senders)
-        place = subtask * receivers // senders
+            start, end = (-(-i * receivers // senders) for i in (subtask, subtask + 1))
+            return range(start, end)
+        place = ((subtask + 1) * receivers - 1) // senders
         return range(place, place + 1)
     return range(receivers)
 
@@ -62,17 +67,28 @@ class _Buffer:
 
 
 class ExchangeWriter:
-    """Base: pack records of one edge from one subtask; subclasses choose the slot."""
+    """Base: pack records of one edge from one subtask; subclasses choose the slot.
+
+    :param context: of the sending operator, for what the user gave to choose the slot.
+    """
+
+    #: What of the user's is asked, for messages.
+    asks = ""
 
     def __init__(
         self, edge: PlanEdge, source: PlanOperator, target: PlanOperator,
-        subtask: int, outbox: Outbox, scope: Scope,
+        outbox: Outbox, context: OperatorRuntimeContext,
     ) -> None:  # fmt: skip
+        subtask = context.get_index_of_this_subtask()
         self.edge = edge
+        self.sender = source
+        self.plan = target
+        self._context = context
+        self._hosts: list[FunctionHost] = []
         self._level = target.level
         self._subtask = subtask
         self._outbox = outbox
-        self._scope = scope
+        self._scope = context.scope
         self._receivers = target.parallelism
         self._slots = targets(edge.partitioner, subtask, source.parallelism, target.parallelism)
         self._buffers = {slot: _Buffer() for slot in self._slots}
@@ -80,8 +96,21 @@ class ExchangeWriter:
         self._idle = False
         self._ended = False
 
-    def begin_batch(self, time: int) -> None:
-        """Start a batch."""
+    def host(self, function: Any, name: str) -> Callable[..., Any]:
+        """Take in a copy of what the user gave, and return how to call it."""
+        copy = cloudpickle.loads(cloudpickle.dumps(function))
+        self._hosts.append(FunctionHost(copy, self._context))
+        return method_of(copy, name)
+
+    def open(self) -> None:
+        """Open what the user gave."""
+        for host in self._hosts:
+            host.open()
+
+    def close(self) -> None:
+        """Close what the user gave."""
+        for host in self._hosts:
+            host.close()
 
     def process(self, value: Any) -> None:
         """Send one record."""
@@ -136,36 +165,40 @@ class ExchangeWriter:
 
     def snapshot(self) -> Any:
         """Return what the next batch must know, or None."""
-        return (self._idle, self._ended, self._position()) if self._changed() else None
+        functions = [host.snapshot() for host in self._hosts]
+        state = (self._idle, self._ended, self._position(), functions)
+        return state if any(state[:3]) or any(functions) else None
 
     def restore(self, snapshot: Any) -> None:
-        """Undo `snapshot`."""
-        self._idle, self._ended, position = snapshot
+        """Undo `snapshot`. None is a state too: that of the beginning."""
+        self._idle, self._ended, position, functions = snapshot or (False, False, 0, ())
         self._set_position(position)
-
-    def _changed(self) -> bool:
-        return self._idle or self._ended or bool(self._position())
+        for host, saved in zip(self._hosts, functions, strict=False):
+            if saved is not None:
+                host.restore(saved)
 
     def _position(self) -> int:
+        """Return how far along the choice of slots is."""
         return 0
 
     def _set_position(self, position: int) -> None:
-        pass
+        """Undo `_position`."""
 
 
 class KeyedWriter(ExchangeWriter):
     """Send each record to the slot of its key; the key travels along."""
 
+    asks = "the key selector"
+
     def __init__(self, edge: PlanEdge, source: PlanOperator, target: PlanOperator,
-                 subtask: int, outbox: Outbox, scope: Scope) -> None:  # fmt: skip
-        super().__init__(edge, source, target, subtask, outbox, scope)
+                 outbox: Outbox, context: OperatorRuntimeContext) -> None:  # fmt: skip
+        super().__init__(edge, source, target, outbox, context)
         partitioner = edge.partitioner
         assert isinstance(partitioner, Hash)
-        self._key_of: Callable[[Any], Any] = method_of(partitioner.key_selector, "get_key")
+        self._key_of: Callable[[Any], Any] = self.host(partitioner.key_selector, "get_key")
         self._max_parallelism = target.max_parallelism
         self._slot_of: dict[Any, int] = {}
         self._keyed = True
-        self._target = target
 
     def process(self, value: Any) -> None:
         """Send one record."""
@@ -181,7 +214,7 @@ class KeyedWriter(ExchangeWriter):
             except (KeyError, TypeError):
                 slot = self._place(key)
             buffer = buffers[slot]
-            buffer.keys.append(key)
+            buffer.keys.append(key if type(key) in ATOMIC else freeze(key))
             buffer.timestamps.append(scope.timestamp)
             records = buffer.values
             records.append(value if type(value) in ATOMIC else freeze(value))
@@ -197,43 +230,52 @@ class KeyedWriter(ExchangeWriter):
             self._slot_of[key] = slot
             return slot
         except UnstableKeyError as error:
-            error.where = f"key_by in front of {self._target.describe()}"
+            error.where = f"key_by in front of {self.plan.describe()}"
             raise
         except TypeError as error:
             raise UnstableKeyError(
                 f"a {type(key).__name__} cannot be a key: {error}",
-                where=f"key_by in front of {self._target.describe()}",
-                got=repr(key),
+                where=f"key_by in front of {self.plan.describe()}",
+                got=show_value(key),
                 todo="use a tuple instead of a list or dict, or @dataclass(frozen=True)",
             ) from None
 
 
-class RoundRobinWriter(ExchangeWriter):
-    """Deal records out in turn: rebalance over all slots, rescale over the connected ones."""
+class _CountingWriter(ExchangeWriter):
+    """Base of those who choose by the number of the record: it goes on over batches.
 
-    _next = 0
+    So it makes no difference where batches are cut, and a replay chooses the same slots.
+    """
 
-    def _choose(self, value: Any) -> int:
-        slot = self._slots[self._next]
-        self._next = (self._next + 1) % len(self._slots)
-        return slot
+    _count = 0
 
     def _position(self) -> int:
-        return self._next
+        return self._count
 
     def _set_position(self, position: int) -> None:
-        self._next = position
+        self._count = position
 
 
-class RandomWriter(ExchangeWriter):
-    """Send each record to a random slot. A replay of the batch makes the same choices."""
-
-    def begin_batch(self, time: int) -> None:
-        """Start a batch."""
-        self._random = random.Random(f"{self.edge.id}/{self._subtask}/{time}")
+class RoundRobinWriter(_CountingWriter):
+    """Deal records out in turn: rebalance over all slots, rescale over the connected ones."""
 
     def _choose(self, value: Any) -> int:
-        return self._random.randrange(self._receivers)
+        slot = self._slots[self._count]
+        self._count = (self._count + 1) % len(self._slots)
+        return slot
+
+
+class RandomWriter(_CountingWriter):
+    """Send each record to a slot that looks random."""
+
+    def _choose(self, value: Any) -> int:
+        self._count += 1
+        # The steps of splitmix64, from a place of its own for every channel.
+        number = self._count + (self.edge.id << 40) + (self._subtask << 56)
+        number = (number * 0x9E3779B97F4A7C15) & _MASK
+        number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK
+        return (number >> 16) % self._receivers
 
 
 class SingleSlotWriter(ExchangeWriter):
@@ -260,22 +302,23 @@ class BroadcastWriter(ExchangeWriter):
 class CustomWriter(ExchangeWriter):
     """Ask the user's partitioner."""
 
+    asks = "the partitioner"
+
     def __init__(self, edge: PlanEdge, source: PlanOperator, target: PlanOperator,
-                 subtask: int, outbox: Outbox, scope: Scope) -> None:  # fmt: skip
-        super().__init__(edge, source, target, subtask, outbox, scope)
+                 outbox: Outbox, context: OperatorRuntimeContext) -> None:  # fmt: skip
+        super().__init__(edge, source, target, outbox, context)
         partitioner = edge.partitioner
         assert isinstance(partitioner, Custom)
-        self._partition = method_of(partitioner.partitioner, "partition")
-        self._key_of = method_of(partitioner.key_selector, "get_key")
-        self._target = target
+        self._partition = self.host(partitioner.partitioner, "partition")
+        self._key_of = self.host(partitioner.key_selector, "get_key")
 
     def _choose(self, value: Any) -> int:
         slot = self._partition(self._key_of(value), self._receivers)
         if not isinstance(slot, int) or not 0 <= slot < self._receivers:
             raise ProgramError(
                 f"a partitioner must return a number from 0 to {self._receivers - 1}",
-                where=f"partition_custom in front of {self._target.describe()}",
-                got=f"{slot!r} for {value!r}",
+                where=f"partition_custom in front of {self.plan.describe()}",
+                got=f"{show_value(slot)} for {show_value(value)}",
                 todo="return the index of one of the num_partitions partitions",
             )
         return slot
@@ -294,7 +337,7 @@ _WRITERS: dict[type[Partitioner], type[ExchangeWriter]] = {
 
 
 def make_writer(edge: PlanEdge, source: PlanOperator, target: PlanOperator,
-                subtask: int, outbox: Outbox, scope: Scope) -> ExchangeWriter:  # fmt: skip
+                outbox: Outbox, context: OperatorRuntimeContext) -> ExchangeWriter:  # fmt: skip
     """Return the writer for an edge that crosses levels."""
     writer = _WRITERS[type(edge.partitioner)]
-    return writer(edge, source, target, subtask, outbox, scope)
+    return writer(edge, source, target, outbox, context)

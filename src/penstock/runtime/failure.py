@@ -35,8 +35,8 @@ def describe(error: Exception) -> PenstockError:
     if isinstance(error, PenstockError):
         if owner is not None:
             # What an exchange refuses is what the operator in front of it has emitted.
-            plan = owner.sender if isinstance(owner, ExchangeWriter) else owner.plan
-            error.where = f"{method}() of {plan.describe()}" if method else plan.describe()
+            emitter = owner.sender if isinstance(owner, ExchangeWriter) else owner.plan
+            error.where = (f"{method}() of " if method else "") + emitter.describe()
         return error
     if owner is None:
         return UserFunctionError.from_exception(error, operator="task")

@@ -7,10 +7,15 @@ belongs to the runtime (state handles).
 
 from __future__ import annotations
 
+import io
 import pickle
 import types
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import cloudpickle
 
 from penstock.core.functions import Accumulator, CheckpointedFunction, RuntimeContext
 from penstock.core.functions.base import bind_runtime_context
@@ -22,7 +27,7 @@ from penstock.runtime.context import OperatorRuntimeContext
 
 _LARGE = 1 << 20
 #: What belongs to the runtime, and is kept by it.
-_OWNED = (State, Metric, MetricGroup, Accumulator, RuntimeContext)
+_OWNED = (State, Metric, MetricGroup, RuntimeContext)
 _PLAIN = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
@@ -37,7 +42,8 @@ class FunctionHost:
         self._has_attributes = not isinstance(function, _PLAIN) and hasattr(function, "__dict__")
         self._saved: bytes | None = None  # attributes as they were saved last
         self._fresh: bytes | None = None  # attributes as open() left them
-        self._unpicklable: set[str] = set()
+        self._left_out: set[str] = set()  # attributes that cannot be pickled
+        self._by_value = False  # some are of classes that have no importable name
         self._warned = False
 
     def open(self) -> None:
@@ -70,7 +76,8 @@ class FunctionHost:
 
     def restore(self, saved: bytes) -> None:
         """Lay saved attributes over what `open` made."""
-        vars(self.function).update(pickle.loads(saved))
+        with _loading_for(self):
+            vars(self.function).update(pickle.loads(saved))
         self._saved = saved
 
     def _dump(self) -> bytes | None:
@@ -79,23 +86,70 @@ class FunctionHost:
         attributes = {
             name: value
             for name, value in vars(self.function).items()
-            if name not in self._unpicklable and not isinstance(value, _OWNED)
+            if name not in self._left_out and not isinstance(value, _OWNED)
         }
         if not attributes:
             return None
         try:
             # All at once: attributes that share an object share it after loading too.
-            data = pickle.dumps(attributes, PROTOCOL)
+            data = self._pickled(attributes)
         except Exception:
-            self._unpicklable |= {n for n, v in attributes.items() if not _picklable(v)}
+            self._sort_out(attributes)
             return self._dump()
         if len(data) > _LARGE and not self._warned:
             self._warned = True
             self._warn(attributes)
         return data
 
+    def _pickled(self, value: Any) -> bytes:
+        stream = io.BytesIO()
+        pickler = _ByValuePickler if self._by_value else _Pickler
+        pickler(self, stream).dump(value)
+        return stream.getvalue()
+
+    def _sort_out(self, attributes: dict[str, Any]) -> None:
+        """Find the attributes that cannot be pickled, or only together with their class."""
+        by_value = self._by_value
+        for name, value in attributes.items():
+            self._by_value = by_value
+            if not self._picklable(value):
+                self._by_value = True
+                # A function does not change: as the program made it, it is there in any worker.
+                if isinstance(value, types.FunctionType) or not self._picklable(value):
+                    self._left_out.add(name)
+                else:
+                    by_value = True
+        self._by_value = by_value
+
+    def _picklable(self, value: Any) -> bool:
+        try:
+            self._pickled(value)
+        except Exception:
+            return False
+        return True
+
+    def reference(self, thing: Any) -> Any:
+        """Return how to pickle a thing that belongs to the runtime: by a reference to it."""
+        if thing is self.function:
+            return _refer, ("function",)
+        if isinstance(thing, Accumulator):
+            for name, accumulator in self._context.accumulators.items():
+                if accumulator is thing:
+                    return _refer, ("accumulator", name)
+        elif isinstance(thing, RuntimeContext):
+            return _refer, ("context",)
+        elif isinstance(thing, _OWNED):
+            raise TypeError("a thing of the runtime cannot be pickled")
+        return NotImplemented
+
+    def referred(self, kind: str, name: str | None = None) -> Any:
+        """Undo `reference`."""
+        if kind == "function":
+            return self.function
+        return self._context if kind == "context" else self._context.accumulators[str(name)]
+
     def _warn(self, attributes: dict[str, Any]) -> None:
-        sizes = {name: len(pickle.dumps(value, PROTOCOL)) for name, value in attributes.items()}
+        sizes = {name: len(self._pickled(value)) for name, value in attributes.items()}
         name, size = max(sizes.items(), key=lambda item: item[1])
         warnings.warn(
             f"attribute {name!r} of {type(self.function).__name__} has {size >> 20} MB and is "
@@ -105,9 +159,40 @@ class FunctionHost:
         )
 
 
-def _picklable(value: Any) -> bool:
+class _Pickler(pickle.Pickler):
+    """Pickle attributes; a helper object may hold on to its function or to an accumulator."""
+
+    def __init__(self, host: FunctionHost, stream: io.BytesIO) -> None:
+        super().__init__(stream, PROTOCOL)
+        self._host = host
+
+    def reducer_override(self, obj: Any) -> Any:
+        return self._host.reference(obj)
+
+
+class _ByValuePickler(cloudpickle.Pickler):
+    """The same for objects of classes that have no importable name."""
+
+    def __init__(self, host: FunctionHost, stream: io.BytesIO) -> None:
+        super().__init__(stream, PROTOCOL)
+        self._host = host
+
+    def reducer_override(self, obj: Any) -> Any:
+        reference = self._host.reference(obj)
+        return super().reducer_override(obj) if reference is NotImplemented else reference
+
+
+_hosts: list[FunctionHost] = []  # the one that attributes are being loaded for stands last
+
+
+@contextmanager
+def _loading_for(host: FunctionHost) -> Iterator[None]:
+    _hosts.append(host)
     try:
-        pickle.dumps(value, PROTOCOL)
-    except Exception:
-        return False
-    return True
+        yield
+    finally:
+        _hosts.pop()
+
+
+def _refer(kind: str, name: str | None = None) -> Any:
+    return _hosts[-1].referred(kind, name)

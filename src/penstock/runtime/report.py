@@ -1,4 +1,4 @@
-"""What a batch tells the coordinator: output to publish, timers, accumulators, level-0 state."""
+"""What a batch tells the coordinator: output to publish, timers, counts, level-0 state."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from penstock.runtime.envelope import (
     ACCUMULATORS,
     COMMITTABLE,
     LEVEL0_STATE,
+    METRICS,
     TIMER,
     body_of,
     header_of,
@@ -28,6 +29,8 @@ class BatchReport:
     timers: dict[tuple[int, int], int | None] = field(default_factory=dict)
     #: Accumulators of an (operator, subtask) so far; changed ones only.
     accumulators: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    #: Readings of the metrics of an (operator, subtask) by name; changed ones only.
+    metrics: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def collect(cls, payloads: Iterable[bytes]) -> BatchReport:
@@ -49,6 +52,8 @@ class BatchReport:
                 report.timers[place] = pickle.loads(body)
             elif header.kind == ACCUMULATORS:
                 report.accumulators[place] = pickle.loads(body)
+            elif header.kind == METRICS:
+                report.metrics[place] = pickle.loads(body)
         for output in report.committables.values():
             output.sort(key=lambda committable: committable.subtask)
         return report

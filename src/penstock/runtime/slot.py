@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.graph.specs import Broadcast
-from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache
+from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache, discard
 from penstock.runtime.envelope import Header, header_of, unpack_chunk
 from penstock.runtime.job import Job
 from penstock.runtime.state.log import SlotLog, SlotStore
@@ -42,10 +42,26 @@ def run_slot(
     instance: _Slot | None = cache.take(place)
     if instance is None:
         instance = _Slot(job, level, slot)
-    if not instance.log.catch_up(store, instance.task):
-        instance = _Slot(job, level, slot)
-        instance.log.catch_up(store, instance.task)
-    task = instance.task
+    try:
+        if not instance.log.catch_up(store, instance.task):
+            discard(instance)
+            instance = _Slot(job, level, slot)
+            instance.log.catch_up(store, instance.task)
+        rows = _run_batch(instance.task, payloads, _broadcast_edges(job, level))
+        instance.log.append(store, instance.task)
+        instance.task.close_if_finished()
+    except BaseException:
+        discard(instance)  # what it did half-way goes with it
+        raise
+    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
+    cache.put(place, instance, instance.log.bytes, budget)
+    return rows
+
+
+def _run_batch(
+    task: Task, payloads: Iterable[bytes], broadcast: set[int]
+) -> list[tuple[int, bytes]]:
+    level = task.outbox.level
     mine: list[tuple[Header, bytes]] = []
     others: list[bytes] = []
     for payload in payloads:
@@ -57,15 +73,10 @@ def run_slot(
     task.begin_batch(mine[0][0].time if mine else _time_of(others))
     for payload in others:
         task.outbox.pass_on(payload)
-    broadcast = _broadcast_edges(job, level)
     mine.sort(key=lambda item: (item[0].node not in broadcast, *_turn(item[0])))
     for header, payload in mine:
         task.feed(header.node, header.channel, unpack_chunk(payload))
-    rows = task.end_batch()
-    instance.log.append(store, task)
-    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
-    cache.put(place, instance, instance.log.bytes, budget)
-    return rows
+    return task.end_batch()
 
 
 def _turn(header: Header) -> tuple[int, int, int]:

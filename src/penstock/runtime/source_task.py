@@ -6,7 +6,7 @@ import os
 import pickle
 
 from penstock.core.io import BatchRead
-from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache
+from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.envelope import LEVEL0_STATE
 from penstock.runtime.failure import describe
@@ -55,10 +55,27 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     place = (job.token, "source", read.source_id, read.subtask)
     instance: _SourceTask | None = cache.take(place)
     token = b"" if read.state is None else pickle.loads(read.state)[0]
-    if instance is None or instance.token != token:
+    if instance is not None and instance.token != token:
+        discard(instance)
+        instance = None
+    if instance is None:
         instance = _SourceTask(job, read.source_id, read.subtask)
-        instance.load(read.state)
-    task = instance.task
+    try:
+        if instance.token != token:
+            instance.load(read.state)
+        rows = _run_batch(instance.task, read)
+        if (state := instance.save()) is not None:
+            instance.task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, state)
+        instance.task.close_if_finished()
+    except BaseException:
+        discard(instance)  # what it did half-way goes with it
+        raise
+    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
+    cache.put(place, instance, instance.size, budget)
+    return rows
+
+
+def _run_batch(task: Task, read: BatchRead) -> list[tuple[int, bytes]]:
     task.begin_batch(read.time)
     source = task.operators[0]
     assert isinstance(source, SourceOperator)
@@ -66,9 +83,4 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
         source.run(read)
     except Exception as error:
         raise describe(error) from error
-    rows = task.end_batch()
-    if (state := instance.save()) is not None:
-        task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, state)
-    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
-    cache.put(place, instance, instance.size, budget)
-    return rows
+    return task.end_batch()

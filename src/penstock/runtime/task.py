@@ -16,7 +16,7 @@ from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
 from penstock.runtime.build import OPERATORS
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import OperatorRuntimeContext
-from penstock.runtime.envelope import ACCUMULATORS, COMMITTABLE, TIMER, Chunk, Outbox
+from penstock.runtime.envelope import ACCUMULATORS, COMMITTABLE, METRICS, TIMER, Chunk, Outbox
 from penstock.runtime.exchange import ExchangeWriter, make_writer, senders_to
 from penstock.runtime.failure import describe
 from penstock.runtime.gate import Channel, Gate
@@ -25,6 +25,7 @@ from penstock.runtime.operators.sink import SinkOperator
 from penstock.runtime.outputs import Consumer, LocalConsumer, Output
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.trace import Tracer, is_traced
 
 #: Where the parts of a task that are not keyed stand among the operators of a delta.
 _WRITERS = "\0writers"
@@ -51,14 +52,15 @@ class Task:
         self._saved: dict[Any, bytes] = {}
         self._loaded: dict[Any, bytes] = {}
         self._reported_timer: int | None = None
-        self._reported_accumulators: dict[int, bytes] = {}
+        self._reported: dict[tuple[int, int], bytes] = {}  # by operator and kind of report
         self.operators: list[Operator] = [self._make(op) for op in operators]
         self._operator = {op.plan.id: op for op in self.operators}
         self._gates = {op.plan.id: self._gate(op) for op in self.operators}
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
-        self._opened = False
+        self._started = False
+        self._open: list[Operator | ExchangeWriter] = []
 
     # --- wiring ---------------------------------------------------------------------------
 
@@ -71,7 +73,10 @@ class Task:
         context = OperatorRuntimeContext(
             plan, self.subtask, backend, self.scope, self._plan.settings, self._plan.batch_mode
         )
-        return OPERATORS[type(spec)](plan, context, self.scope)
+        operator = OPERATORS[type(spec)](plan, context, self.scope)
+        if is_traced(operator):
+            Tracer(operator)
+        return operator
 
     def _gate(self, operator: Operator) -> Gate:
         channels: list[Channel] = []
@@ -97,7 +102,8 @@ class Task:
     def _consumer(self, op: PlanOperator, edge: PlanEdge) -> Consumer:
         if edge.crosses:
             target = self._by_id[edge.target]
-            writer = make_writer(edge, op, target, self.subtask, self.outbox, self.scope)
+            context = self._operator[op.id].context
+            writer = make_writer(edge, op, target, self.outbox, context)
             self._writers[edge.id] = writer
             return writer
         receiver, gate = self._operator[edge.target], self._gates[edge.target]
@@ -111,12 +117,14 @@ class Task:
 
     def open(self) -> None:
         """Open the user's functions, once: after the first state is there, if there is any."""
-        if self._opened:
+        if self._started:
             return
-        self._opened = True
+        self._started = True
         try:
-            for operator in self.operators:
-                operator.open()
+            parts: list[Operator | ExchangeWriter] = [*self.operators, *self._writers.values()]
+            for part in parts:
+                part.open()
+                self._open.append(part)
         except Exception as error:
             raise describe(error) from error
 
@@ -125,8 +133,8 @@ class Task:
         self.scope.time = time
         self.open()
         self.outbox.begin(time)
-        for writer in self._writers.values():
-            writer.begin_batch(time)
+        if self._closed:
+            return
         try:
             for operator in self.operators:
                 if operator.backend is not None:
@@ -167,7 +175,8 @@ class Task:
             keys = keys and keys[start:end]
             times = times and times[start:end]
         scope = self.scope
-        if keys is None:
+        # An operator without keyed state, a sink say, takes no notice of the keys.
+        if keys is None or op.backend is None:
             process_all = op.process_all if index == 0 else op.process_all2
             if times is None:
                 scope.timestamp = None
@@ -185,6 +194,10 @@ class Task:
 
     def end_batch(self) -> list[tuple[int, bytes]]:
         """End the batch and return the rows that leave the task."""
+        if self._closed:  # only the next level must hear from it
+            for writer in self._writers.values():
+                writer.end_batch()
+            return self.outbox.rows
         try:
             for operator in self.operators:
                 operator.end_batch()
@@ -211,11 +224,12 @@ class Task:
             self._reported_timer = next_timer
             self.outbox.send_to_sink(TIMER, *self._place, pickle.dumps(next_timer))
         for operator in self.operators:
-            counters = operator.context.dump_accumulators()
-            key = operator.plan.id
-            if counters is not None and counters != self._reported_accumulators.get(key):
-                self._reported_accumulators[key] = counters
-                self.outbox.send_to_sink(ACCUMULATORS, key, self.subtask, counters)
+            context, key = operator.context, operator.plan.id
+            counts = (ACCUMULATORS, context.dump_accumulators()), (METRICS, context.read_metrics())
+            for kind, body in counts:
+                if body is not None and body != self._reported.get((key, kind)):
+                    self._reported[key, kind] = body
+                    self.outbox.send_to_sink(kind, key, self.subtask, body)
 
     # --- state ----------------------------------------------------------------------------
 
@@ -226,6 +240,8 @@ class Task:
         uid, the rest under `(uid,)`.
         """
         delta: dict[Any, Any] = {}
+        if self._closed:
+            return delta
         for operator in self.operators:
             if changes := operator.take_delta():
                 delta[operator.plan.uid] = changes
@@ -276,15 +292,14 @@ class Task:
         for operator in self.operators:
             yield operator.plan.uid, (operator.snapshot(), self._gates[operator.plan.id].snapshot())
         writers = {i: saved for i, w in self._writers.items() if (saved := w.snapshot())}
-        reported = (self._reported_timer, self._reported_accumulators)
+        reported = (self._reported_timer, self._reported)
         yield _WRITERS, (writers, reported)
 
     def _restore(self, name: str, state: Any) -> None:
         if name == _WRITERS:
-            writers, (self._reported_timer, self._reported_accumulators) = state
-            for edge, saved in writers.items():
-                if edge in self._writers:
-                    self._writers[edge].restore(saved)
+            writers, (self._reported_timer, self._reported) = state
+            for edge, writer in self._writers.items():
+                writer.restore(writers.get(edge))
             return
         for operator in self.operators:
             if operator.plan.uid == name:
@@ -292,8 +307,19 @@ class Task:
                 operator.restore(own)
                 self._gates[operator.plan.id].restore(gate)
 
+    @property
+    def _closed(self) -> bool:
+        return self._started and not self._open and bool(self.operators)
+
+    def close_if_finished(self) -> None:
+        """Close the user's functions if all input has ended."""
+        if all(operator.finished for operator in self.operators):
+            try:
+                self.close()
+            except Exception as error:
+                raise describe(error) from error
+
     def close(self) -> None:
-        """Close the user's functions."""
-        if self._opened:
-            for operator in self.operators:
-                operator.close()
+        """Close what has been opened; a second time, nothing."""
+        while self._open:
+            self._open.pop(0).close()

@@ -64,7 +64,9 @@ class SparkJob(JobHandle):
         if self._error is not None:
             # The frames that led here are Spark's and Penstock's own: they tell the user nothing.
             raise self._error.with_traceback(None) from None
-        return JobExecutionResult(self.job_id, self._runtime_ms, self.accumulators())
+        return JobExecutionResult(
+            self.job_id, self._runtime_ms, self.accumulators(), self.metrics()
+        )
 
     def cancel(self) -> None:
         self._cancelled.set()
@@ -73,6 +75,9 @@ class SparkJob(JobHandle):
 
     def accumulators(self) -> dict[str, Any]:
         return {} if self._attempt is None else self._attempt.coordinator.accumulators()
+
+    def metrics(self) -> dict[str, Any]:
+        return {} if self._attempt is None else self._attempt.coordinator.metrics()
 
     # -------------------------------------------------------------------------- the job's thread
 

@@ -127,9 +127,7 @@ class ExponentialDelayRestart(RestartStrategy):
         self._longest = options.seconds(f"{prefix}.max-backoff", "1 min")
         self._factor = options.number(f"{prefix}.backoff-multiplier", 1.5)
         self._quiet = options.seconds(f"{prefix}.reset-backoff-threshold", "1 h")
-        self._most = options.number(
-            f"{prefix}.attempts-before-reset-backoff", float("inf")
-        )
+        self._most = options.number(f"{prefix}.attempts-before-reset-backoff", float("inf"))
         self._attempts = 0
         self._last: float | None = None
 

@@ -12,9 +12,7 @@ _ARROW = pa.schema([pa.field("slot", pa.int32()), pa.field("payload", pa.binary(
 _BATCH_BYTES = 16 << 20
 
 
-def to_arrow(
-    rows: Iterable[tuple[int, bytes]], slots: tuple[int, ...]
-) -> Iterator[pa.RecordBatch]:
+def to_arrow(rows: Iterable[tuple[int, bytes]], slots: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
     """Pack rows of (slot index, envelope); `slots` has the grouping key of each slot.
 
     A row bound for the sink keeps the index of its subtask, of which there may be more than slots.

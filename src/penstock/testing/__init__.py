@@ -1,0 +1,23 @@
+"""Test user functions and programs without Spark.
+
+- `OneInputHarness`, `TwoInputHarness`, `BroadcastHarness`: one subtask of a function, fed by hand.
+  `penstock.testing.function_harness` shows how.
+- `OperatorHarness`: the same for any operator, windows too.
+- `ManualClock`: processing time for programs that are run batch by batch with
+  `penstock.testing.local_executor.LocalJob`.
+
+A whole program runs in the test's own process with the setting `execution.target: in-process`.
+"""
+
+from penstock.testing.clock import ManualClock
+from penstock.testing.function_harness import BroadcastHarness, OneInputHarness, TwoInputHarness
+from penstock.testing.harness import OperatorHarness, Record
+
+__all__ = [
+    "BroadcastHarness",
+    "ManualClock",
+    "OneInputHarness",
+    "OperatorHarness",
+    "Record",
+    "TwoInputHarness",
+]

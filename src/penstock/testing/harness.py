@@ -7,19 +7,23 @@ and loaded at any point, as it is when a job runs.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import cloudpickle
 
 from penstock.core.output_tag import OutputTag
+from penstock.core.state import MapState, StateDescriptor, ValueState
 from penstock.core.time import MAX_WATERMARK, Watermark
+from penstock.errors import PenstockError
 from penstock.graph.plan import PlanOperator
 from penstock.graph.specs import CallSite, OperatorSpec
 from penstock.runtime.build import OPERATORS
 from penstock.runtime.calls import method_of
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.context import OperatorRuntimeContext
+from penstock.runtime.failure import describe
 from penstock.runtime.gate import Gate
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.outputs import Consumer, Output
@@ -108,18 +112,18 @@ class OperatorHarness:
         self._log: list[Any] = []
         self._events: list[Any] = []
         self._side_events: dict[str, list[Any]] = {tag: [] for tag in self._tags}
-        self._inputs = {0}
-        self._start(processing_time)
+        self._make(processing_time)
+        self._open()
 
-    def _start(self, processing_time: int) -> None:
+    def _make(self, processing_time: int) -> None:
         spec = cloudpickle.loads(cloudpickle.dumps(self._spec))
         plan = PlanOperator(
             id=1, uid="uid", name=self._name, spec=spec, parallelism=1, max_parallelism=128,
             level=1, site=self._site, inputs=(), outputs=(),
         )  # fmt: skip
-        self._scope = Scope()
-        self._scope.time = processing_time
-        self.backend = KeyedBackend(plan.describe()) if spec.keyed else None
+        scope = self._scope = Scope()
+        scope.time = processing_time
+        self.backend = KeyedBackend(plan.describe(), lambda: scope.time) if spec.keyed else None
         context = OperatorRuntimeContext(
             plan, 0, self.backend, self._scope, self._settings, self._batch_mode
         )
@@ -130,8 +134,11 @@ class OperatorHarness:
         }
         self.operator.wire(Output(main, sides))
         self._gate = Gate(self.operator, self._channels)
-        self.operator.open()
-        self.operator.begin_batch()
+
+    def _open(self) -> None:
+        with located():
+            self.operator.open()
+            self.operator.begin_batch()
 
     # --- input ----------------------------------------------------------------------------
 
@@ -150,25 +157,29 @@ class OperatorHarness:
         values, times = map(list, zip(*records, strict=True))
         key_of = self._keys[input_index]
         operator = self.operator
-        if key_of is None:
-            for value, self._scope.timestamp in zip(values, times, strict=True):
-                (operator.process if input_index == 0 else operator.process2)(value)
-            return
-        process_keyed = operator.process_keyed if input_index == 0 else operator.process_keyed2
-        process_keyed([key_of(value) for value in values], times, values)
+        with located():
+            if key_of is None or self.backend is None:
+                process = operator.process if input_index == 0 else operator.process2
+                for value, self._scope.timestamp in zip(values, times, strict=True):
+                    process(value)
+                return
+            process_keyed = operator.process_keyed if input_index == 0 else operator.process_keyed2
+            process_keyed([key_of(value) for value in values], times, values)
 
     def process_watermark(self, watermark: int, channel: int = 0) -> None:
         """Feed a watermark to all inputs."""
-        self._gate.advance((0, channel), watermark)
-        self._gate.advance((1, channel), watermark)
+        self.process_watermark1(watermark, channel)
+        self.process_watermark2(watermark, channel)
 
     def process_watermark1(self, watermark: int, channel: int = 0) -> None:
         """Feed a watermark to the first of two inputs."""
-        self._gate.advance((0, channel), watermark)
+        with located():
+            self._gate.advance((0, channel), watermark)
 
     def process_watermark2(self, watermark: int, channel: int = 0) -> None:
         """Feed a watermark to the second input."""
-        self._gate.advance((1, channel), watermark)
+        with located():
+            self._gate.advance((1, channel), watermark)
 
     def set_idle(self, channel: int, idle: bool = True) -> None:
         """Let a channel go idle, or come back."""
@@ -176,16 +187,24 @@ class OperatorHarness:
             self._gate.set_idle((index, channel), idle)
 
     def set_processing_time(self, time: int) -> None:
-        """Let processing time reach a point: timers that are due fire."""
+        """Let processing time reach a point: state expires, timers that are due fire."""
         self._scope.time = time
-        self.operator.fire_processing_timers(time)
+        with located():
+            if self.backend is not None:
+                self.backend.expire()
+            self.operator.fire_processing_timers(time)
+
+    def advance_processing_time(self, milliseconds: int) -> None:
+        """Let processing time pass."""
+        self.set_processing_time(self._scope.time + milliseconds)
 
     def end_input(self) -> None:
         """Let the input end, as a bounded one does: behind the largest watermark."""
-        for channel in self._channels:
-            self._gate.advance(channel, MAX_WATERMARK)
-        for channel in self._channels:
-            self._gate.end(channel)
+        with located():
+            for channel in self._channels:
+                self._gate.advance(channel, MAX_WATERMARK)
+            for channel in self._channels:
+                self._gate.end(channel)
 
     # --- output ---------------------------------------------------------------------------
 
@@ -210,10 +229,11 @@ class OperatorHarness:
 
     def cut(self) -> None:
         """End the batch here and begin the next one."""
-        self.operator.end_batch()
-        changes = None if self.backend is None else self.backend.take_delta()
+        with located():
+            self.operator.end_batch()
+            self.operator.save_operator_state()
         plain = (self.operator.snapshot(), self._gate.snapshot())
-        self._log.append(pickle.dumps((changes, plain)))
+        self._log.append(pickle.dumps((self.operator.take_delta(), plain)))
         self.operator.begin_batch()
 
     def move(self) -> None:
@@ -232,16 +252,38 @@ class OperatorHarness:
         self._load(time)
 
     def _load(self, processing_time: int) -> None:
-        self._start(processing_time)
+        self._make(processing_time)
         for entry in self._log:
             changes, plain = pickle.loads(entry)
-            if self.backend is not None:
-                self.backend.apply(changes)
-        if self.backend is not None:
-            self.backend.settle()
+            self.operator.apply(changes)
+        self.operator.settle()
+        self.operator.context.restored = True
+        self._open()
         own, gate = plain
         self.operator.restore(own)
         self._gate.restore(gate)
+
+    def keyed_state(self, descriptor: StateDescriptor, key: Any) -> Any:
+        """Return what a state holds for a key: a value, a list, or a dict for a map."""
+        assert self.backend is not None, "the operator is not keyed"
+        context = self.backend.context
+        before, context.key = context.key, key
+        try:
+            state = self.backend.state(descriptor)
+            if isinstance(state, ValueState):
+                return state.value()
+            return dict(state.items()) if isinstance(state, MapState) else state.get()
+        finally:
+            context.key = before
+
+    def accumulators(self) -> dict[str, Any]:
+        """Return the values of the function's accumulators, by name."""
+        held = self.operator.context.accumulators
+        return {name: accumulator.get_local_value() for name, accumulator in held.items()}
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of the function's metrics, by their full names."""
+        return self.operator.context.metrics.report()
 
     def state_size(self) -> int:
         """Return how many entries of keyed state there are, over all states and keys."""
@@ -253,3 +295,14 @@ class OperatorHarness:
             return 0
         return len(self.backend.event_timers) + len(self.backend.processing_timers)
 
+
+@contextmanager
+def located() -> Iterator[None]:
+    """Let an error of the runtime say where it happened, as it does in a job.
+
+    What the user's function raises comes out as it is.
+    """
+    try:
+        yield
+    except PenstockError as error:
+        raise describe(error) from error.__cause__

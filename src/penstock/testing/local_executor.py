@@ -314,7 +314,8 @@ class LocalJobHandle(JobHandle):
         if self._job.coordinator.cancelled:
             raise JobCancelledError("the job was cancelled", where=f"job {self.job_id}")
         runtime = int((time.monotonic() - self._started) * 1000)
-        return JobExecutionResult(JobID(self.job_id), runtime, self.accumulators())
+        job_id = JobID(self.job_id)
+        return JobExecutionResult(job_id, runtime, self.accumulators(), self.metrics())
 
     def cancel(self) -> None:
         """Ask the job to end now."""
@@ -323,6 +324,10 @@ class LocalJobHandle(JobHandle):
     def accumulators(self) -> dict[str, Any]:
         """Return the values of all accumulators up to now, by name."""
         return self._job.coordinator.accumulators()
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of all metrics as of the last batch, by full name."""
+        return self._job.coordinator.metrics()
 
     def _run(self) -> None:
         try:

@@ -123,6 +123,11 @@ class Coordinator:
         """Return the values of the accumulators after the last recorded batch, by name."""
         return accumulator_values(self._state.accumulators)
 
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of the metrics after the last recorded batch, by full name."""
+        by_subtask = sorted(self._state.metrics.items(), key=lambda entry: entry[0])
+        return {name: value for _, readings in by_subtask for name, value in readings.items()}
+
     def _start(self) -> None:
         self._check_log()
         last = self._logged

@@ -36,6 +36,8 @@ class JobState:
     timers: dict[tuple[int, int], int] = field(default_factory=dict)
     #: Accumulators by (operator, subtask) and name.
     accumulators: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    #: Readings of metrics by (operator, subtask) and full name.
+    metrics: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
     def after(self, report: BatchReport) -> JobState:
         """Return the state after a batch that changed what `report` says."""
@@ -44,6 +46,7 @@ class JobState:
             {**self.level0, **report.level0},
             {place: time for place, time in timers.items() if time is not None},
             {**self.accumulators, **report.accumulators},
+            {**self.metrics, **report.metrics},
         )
 
 

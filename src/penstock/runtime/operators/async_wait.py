@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable
 from typing import Any
 
 from penstock.core.functions import AsyncFunctionDescriptor
@@ -50,17 +49,6 @@ class AsyncWaitOperator(Operator):
         future = asyncio.run_coroutine_threadsafe(self._answer(value), worker_loop())
         self._queue.add(Call(value, self.scope.timestamp, future))
         self._send_ready()
-
-    def process_keyed(
-        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
-    ) -> None:
-        """Take many records; their keys have chosen the subtask, no more."""
-        self.process_all(self._timed(timestamps, values))
-
-    def _timed(self, timestamps: list[Any] | None, values: list[Any]) -> Iterable[Any]:
-        for i, value in enumerate(values):
-            self.scope.timestamp = None if timestamps is None else timestamps[i]
-            yield value
 
     def advance_watermark(self, watermark: int) -> None:
         """Let a watermark wait until all before it have left."""

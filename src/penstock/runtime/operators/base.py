@@ -57,6 +57,13 @@ class Operator:
         self._hosts.append(FunctionHost(function, self.context))
         return function
 
+    def emit_results(self, results: Iterable[Any] | None) -> None:
+        """Send on what the user's function returned; it may be a generator, and fail here."""
+        if results is not None:
+            emit = self.emit
+            for result in results:
+                emit(result)
+
     def call(self, function: Any, name: str) -> Callable[[Any], Any]:
         """Host a function of one argument and return how to call it."""
         return method_of(self.host(function), name)
@@ -192,9 +199,11 @@ class Operator:
         self.output.set_idle(idle)
 
     def finish_input(self) -> None:
-        """All inputs have ended."""
+        """All inputs have ended. Pending processing-time timers never fire, as in Flink."""
         self.finished = True
         self.end_input()
+        if self.backend is not None:
+            self.backend.processing_timers.clear()
         self.output.end()
 
     # --- state that is not keyed ----------------------------------------------------------
@@ -207,6 +216,8 @@ class Operator:
                 state[f"function{i}"] = saved
         if (counters := self.context.dump_accumulators()) is not None:
             state["accumulators"] = counters
+        if (metrics := self.context.dump_metrics()) is not None:
+            state["metrics"] = metrics
         if self.watermark != MIN_WATERMARK or self.finished:
             state["time"] = (self.watermark, self.finished)
         if self._checkpoints:
@@ -215,11 +226,13 @@ class Operator:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Undo `snapshot`. Called after `open`."""
+        if "accumulators" in state:  # first: attributes may refer to them
+            self.context.load_accumulators(state["accumulators"])
         for i, host in enumerate(self._hosts):
             if (saved := state.get(f"function{i}")) is not None:
                 host.restore(saved)
-        if "accumulators" in state:
-            self.context.load_accumulators(state["accumulators"])
+        if "metrics" in state:
+            self.context.load_metrics(state["metrics"])
         self.watermark, self.finished = state.get("time", (MIN_WATERMARK, False))
         self._checkpoints = state.get("checkpoints", 0)
 

@@ -46,14 +46,12 @@ class CoFlatMapOperator(Operator):
     def process(self, value: Any) -> None:
         """Take one record of the first input."""
         results = self._function.flat_map1(value)
-        if results is not None:
-            self.emit_all(results)
+        self.emit_results(results)
 
     def process2(self, value: Any) -> None:
         """Take one record of the second input."""
         results = self._function.flat_map2(value)
-        if results is not None:
-            self.emit_all(results)
+        self.emit_results(results)
 
 
 class _CoElementContext(ElementContextImpl, KeyedCoProcessFunction.Context):

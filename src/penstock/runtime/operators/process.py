@@ -59,6 +59,11 @@ class TimerContextImpl(ElementContextImpl, KeyedProcessFunction.OnTimerContext):
     """What is known while a timer fires."""
 
     domain = TimeDomain.EVENT_TIME
+    fired_at: int | None = None
+
+    def timestamp(self) -> int | None:
+        # Results of a processing-time timer have no timestamp; the timer itself has one.
+        return self.fired_at
 
     def time_domain(self) -> TimeDomain:
         return self.domain
@@ -92,13 +97,16 @@ class TimerOperator(ResultOperator):
 
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Call the function's `on_timer`."""
-        self._timer_context.domain = TimeDomain.EVENT_TIME
-        self.send(self.function.on_timer(timestamp, self._timer_context))
+        self._call_on_timer(timestamp, TimeDomain.EVENT_TIME)
 
     def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Call the function's `on_timer`."""
-        self._timer_context.domain = TimeDomain.PROCESSING_TIME
-        self.send(self.function.on_timer(timestamp, self._timer_context))
+        self._call_on_timer(timestamp, TimeDomain.PROCESSING_TIME)
+
+    def _call_on_timer(self, timestamp: int, domain: TimeDomain) -> None:
+        context = self._timer_context
+        context.fired_at, context.domain = timestamp, domain
+        self.send(self.function.on_timer(timestamp, context))
 
 
 class KeyedProcessOperator(TimerOperator):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.calls import method_of
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.operators.base import Operator
@@ -31,9 +32,9 @@ class _RollingOperator(Operator):
 
     method = ""
 
-    def end_input(self) -> None:
-        """In BATCH mode, send the results."""
-        if self.batch_mode:
+    def on_watermark(self, watermark: int) -> None:
+        """In BATCH mode, send the results in front of the last watermark: behind it all is late."""
+        if self.batch_mode and watermark == MAX_WATERMARK:
             self.scope.timestamp = None
             for key in self._table.sorted_keys():
                 result = self._table.get(key)

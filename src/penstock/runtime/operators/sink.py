@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 from typing import Any
 
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
-from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.codec import dumps, loads
 from penstock.runtime.operators.base import Operator
 
 
@@ -16,6 +15,7 @@ class SinkOperator(Operator):
     """Feed a sink's writer, and collect what it prepares for publishing at the end of a batch."""
 
     _writer: SinkWriter
+    _writer_state: bytes | None = None
 
     def open(self) -> None:
         """Make the writer."""
@@ -43,16 +43,20 @@ class SinkOperator(Operator):
     def snapshot(self) -> dict[str, Any]:
         """Return what the next batch must know."""
         state = super().snapshot()
-        if (saved := self._writer.snapshot_state()) is not None:
-            state["writer"] = pickle.dumps(saved, PROTOCOL)
+        saved = self._writer.snapshot_state()
+        self._writer_state = None if saved is None else dumps(saved)
+        if self._writer_state is not None:
+            state["writer"] = self._writer_state
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
         """Undo `snapshot`."""
         super().restore(state)
-        if "writer" in state:
+        saved = state.get("writer")
+        if saved != self._writer_state:  # also if another worker's writer left nothing behind
+            self._writer_state = saved
             self._writer.close()
-            self._start_writer(pickle.loads(state["writer"]))
+            self._start_writer(None if saved is None else loads(saved))
 
 
 class _SinkContext(SinkFunction.Context):

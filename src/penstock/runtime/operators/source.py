@@ -26,7 +26,6 @@ class SourceOperator(Operator):
         characteristic = str(self.context.setting("pipeline.time-characteristic", ""))
         self._ingestion = characteristic.replace("_", "").lower() == "ingestiontime"
         self._idle = False
-        self._where = self.plan.describe()
 
     def run(self, read: BatchRead) -> None:
         """Read the ranges of a batch and send their records on."""
@@ -90,9 +89,7 @@ class SourceOperator(Operator):
         marks = self._splits.get(split)
         if marks is None:
             strategy = self.spec.strategy
-            marks = WatermarkSource(
-                self.plan, strategy, self.scope, self._interval, self._changed
-            )
+            marks = WatermarkSource(self.plan, strategy, self.scope, self._interval, self._changed)
             self._splits[split] = marks
         return marks
 

@@ -69,7 +69,7 @@ class FlatMapOperator(Operator):
 
     def process(self, value: Any) -> None:
         """Take one record."""
-        self.emit_all(self._results((value,)))
+        self.emit_results(self._function(value))
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""

@@ -21,7 +21,6 @@ class TimestampsOperator(Operator):
             self.plan, self.spec.strategy, self.scope, interval, self._changed
         )
         self._idle = False
-        self._where = self.plan.describe()
 
     def begin_batch(self) -> None:
         """Prepare for a batch."""

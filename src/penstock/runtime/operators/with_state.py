@@ -40,8 +40,7 @@ class WithStateOperator(Operator):
         self.emit(result)
 
     def _flat_map(self, value: Any, results: Any) -> None:
-        if results is not None:
-            self.emit_all(results)
+        self.emit_results(results)
 
     def _filter(self, value: Any, keep: Any) -> None:
         if keep:

@@ -1,0 +1,95 @@
+"""Put a trace on operators: a sink that shows how time passes at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.connectors.trace_sink import TraceSink
+from penstock.connectors.trace_timeline import check_timeline
+from penstock.core.watermark_trace import (
+    OPERATOR_SETTING,
+    TIMELINE_SETTING,
+    TRACE_SETTING,
+    TRACE_TAG,
+)
+from penstock.errors import GraphError
+from penstock.graph.specs import (
+    CoGroupSpec,
+    IntervalJoinSpec,
+    KeyedCoProcessSpec,
+    KeyedProcessSpec,
+    SinkSpec,
+    WindowSpec,
+)
+from penstock.graph.transformations import (
+    OperatorTransformation,
+    SideOutputTransformation,
+    Transformation,
+)
+
+#: What is traced if nothing is named: windows and joins, or else functions that may have timers.
+_DEFAULTS: tuple[tuple[type, ...], ...] = (
+    (WindowSpec, CoGroupSpec, IntervalJoinSpec),
+    (KeyedProcessSpec, KeyedCoProcessSpec),
+)
+
+
+def with_trace(
+    roots: Sequence[OperatorTransformation], settings: dict[str, Any]
+) -> Sequence[OperatorTransformation]:
+    """Return the operators of a job, with sinks for the traces that its settings ask for.
+
+    :raises GraphError: if an operator is named that the job does not have.
+    """
+    if str(settings.get(TRACE_SETTING, "false")).lower() != "true":
+        return roots
+    chosen = _choose(_operators(roots), str(settings.get(OPERATOR_SETTING) or ""))
+    timeline = settings.get(TIMELINE_SETTING)
+    if timeline is not None:
+        check_timeline(timeline)
+    return [*roots, *(_sink(operator, timeline, len(chosen) > 1) for operator in chosen)]
+
+
+def _operators(roots: Sequence[Transformation]) -> list[OperatorTransformation]:
+    found: dict[int, Transformation] = {}
+    pending = list(roots)
+    while pending:
+        each = pending.pop()
+        if each.id not in found:
+            found[each.id] = each
+            pending.extend(each.inputs)
+    return [found[i] for i in sorted(found) if isinstance(found[i], OperatorTransformation)]  # type: ignore[misc]
+
+
+def _choose(operators: list[OperatorTransformation], named: str) -> list[OperatorTransformation]:
+    wanted = [name.strip() for name in named.split(",") if name.strip()]
+    for name in wanted:
+        if not any(name in (operator.name, operator.uid) for operator in operators):
+            raise GraphError(
+                "there is no operator of that name to trace",
+                where=f"configuration key {OPERATOR_SETTING}",
+                got=repr(name),
+                todo=f"use one of: {', '.join(sorted({each.name for each in operators}))}",
+            )
+    if wanted:
+        return [each for each in operators if each.name in wanted or each.uid in wanted]
+    for specs in _DEFAULTS:
+        if found := [each for each in operators if isinstance(each.spec, specs)]:
+            return found
+    return []
+
+
+def _sink(
+    operator: OperatorTransformation, timeline: str | None, several: bool
+) -> OperatorTransformation:
+    if timeline is not None and several:
+        # One file an operator: its name goes in front of the suffix.
+        stem, dot, suffix = timeline.rpartition(".")
+        timeline = f"{stem}-{operator.id}{dot}{suffix}"
+    trace = SideOutputTransformation(operator, TRACE_TAG, None)
+    sink = TraceSink(operator.name, timeline)
+    # As many subtasks as the operator has: the trace adds no exchange to the job.
+    return OperatorTransformation(
+        f"Watermark trace of {operator.name}", SinkSpec(sink), [trace], operator.parallelism
+    )

@@ -1,0 +1,73 @@
+"""Errors on their way from a worker, and Spark's own in words for the user."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import JobFailedError, SourceError, UserFunctionError
+from penstock.spark import failure, transport
+
+STAGE_FAILURE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent \
+failure: Lost task 0.0 in stage 1.0 (TID 2) (127.0.0.1 executor driver): \
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 12, in main
+    process()
+{error}
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handle(PythonRunner.scala:1)
+"""
+
+
+def raised_in_a_worker(error: Exception) -> str:
+    with pytest.raises(transport.WorkerError) as caught, transport.carried():
+        raise error
+    assert "\n" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    text = f"{type(caught.value).__module__}.{type(caught.value).__name__}: {caught.value}"
+    return STAGE_FAILURE.format(error=text)
+
+
+def test_an_error_arrives_as_it_was_raised() -> None:
+    sent = UserFunctionError("parse", site="job.py:3", record="'x'", cause="ValueError: no\n\tat x")
+    text = raised_in_a_worker(sent)
+    received = failure.translate(RuntimeError(text))
+    assert type(received) is UserFunctionError
+    assert vars(received) == vars(sent)
+
+
+def test_a_bug_is_described() -> None:
+    received = failure.translate(RuntimeError(raised_in_a_worker(KeyError("slot"))))
+    assert isinstance(received, JobFailedError)
+    assert received.what == "a task failed"
+    assert received.got == "KeyError: 'slot'"
+    assert str(received.where).startswith(__file__)
+
+
+def test_a_penstock_error_of_the_users_process_is_left_alone() -> None:
+    error = SourceError("gone")
+    assert failure.translate(error) is error
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "RuntimeError"),
+        ("[CANNOT_WRITE] Disk is full.\n=== Streaming Query ===\nx", "[CANNOT_WRITE] Disk is full."),
+        (
+            "An error occurred while calling o12.start.\n"
+            ": java.io.IOException: Mkdirs failed to create x\n"
+            "\tat org.apache.hadoop.fs.ChecksumFileSystem.create(ChecksumFileSystem.java:515)\n"
+            "\t... 30 more\n",
+            "IOException: Mkdirs failed to create x",
+        ),
+        (
+            "Job aborted.\nCaused by: org.apache.spark.SparkException: one\n\tat a.b.C(D.java)\n"
+            "Caused by: java.lang.OutOfMemoryError: Java heap space\n",
+            "OutOfMemoryError: Java heap space",
+        ),
+    ],
+)
+def test_the_line_that_says_most(text: str, reason: str) -> None:
+    error = failure.translate(RuntimeError(text))
+    assert error.what == "Spark could not run the job"
+    assert (error.got or "").removeprefix("Caused by: ") == reason
