@@ -15,7 +15,7 @@ setup: $(VENV)/.dev java ## make .venv with the package and the development tool
 java: ## check that there is a Java of version 17 or newer, install one where that is possible
 	@scripts/ensure-java
 
-demo: $(VENV)/.base java ## watch a stream of sensor readings being worked on (about half a minute)
+demo: $(VENV)/.base java ## watch a stream of sensor readings being worked on
 	@$(PY) examples/demo.py
 
 format: $(VENV)/.dev ## write the code in the one format and sort its imports

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -120,42 +121,58 @@ def build(env: StreamExecutionEnvironment) -> DataStream:
 
 
 class Screen:
-    """Show results as they change: redrawn in place in a terminal, line by line elsewhere."""
+    """Show how results change: redrawn in place in a terminal, a line of progress elsewhere."""
 
     def __init__(self) -> None:
         self.summaries: dict[str, Summary] = {}
         self.words: dict[str, WordCount] = {}
         self.in_place = sys.stderr.isatty()
-        self.started: float | None = None
-        self.next_draw = 0.0
-        self.drawn = 0
+        self.lines_drawn = 0
+        self.seen_last = 0
+        self.lock = threading.Lock()
+        self.ended = threading.Event()
+        self.painter = threading.Thread(target=self.paint)
+
+    def __enter__(self) -> Screen:
+        self.painter.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.painter.join()
+        self.draw()
+        self.clear()
 
     def update(self, result: Summary | WordCount) -> None:
-        self.started = self.started or time.monotonic()
-        if isinstance(result, Summary):
-            self.summaries[result.sensor] = result
-        else:
-            self.words[result.word] = result
-        if time.monotonic() >= self.next_draw:
-            self.next_draw = time.monotonic() + (0.2 if self.in_place else 1.0)
+        with self.lock:
+            if isinstance(result, Summary):
+                self.summaries[result.sensor] = result
+            else:
+                self.words[result.word] = result
+
+    def paint(self) -> None:
+        """Results come in bursts, a batch at a time: look at what has come a few times a second."""
+        while not self.ended.wait(0.2 if self.in_place else 1.0):
             self.draw()
 
     def draw(self) -> None:
-        seen = sum(summary.readings for summary in self.summaries.values())
-        done = seen / (SECONDS * READINGS_A_SECOND)
-        bar = "#" * round(30 * done)
-        seconds = time.monotonic() - (self.started or time.monotonic())
-        progress = f"  [{bar:<30}] {seen:>5} readings, {seconds:4.1f} s"
-        lines = [progress, "", *self.table()] if self.in_place else [progress]
-        self.clear()
-        sys.stderr.write("\n".join(lines) + "\n")
-        sys.stderr.flush()
-        self.drawn = len(lines) if self.in_place else 0
+        with self.lock:
+            seen = sum(summary.readings for summary in self.summaries.values())
+            lines = [progress_bar(seen)]
+            if self.in_place:
+                lines += ["", *self.table()]
+        if seen > self.seen_last:
+            self.clear()
+            sys.stderr.write("\n".join(lines) + "\n")
+            sys.stderr.flush()
+            self.seen_last = seen
+            self.lines_drawn = len(lines) if self.in_place else 0
 
     def clear(self) -> None:
-        if self.drawn:
-            sys.stderr.write(f"\x1b[{self.drawn}F\x1b[J")
-            self.drawn = 0
+        if self.lines_drawn:
+            sys.stderr.write(f"\x1b[{self.lines_drawn}F\x1b[J")
+            sys.stderr.flush()
+            self.lines_drawn = 0
 
     def table(self) -> Iterator[str]:
         yield "  sensor    readings   average   maximum"
@@ -170,6 +187,11 @@ class Screen:
             yield f"  {w.word:<20}{w.count:>9}"
 
 
+def progress_bar(seen: int) -> str:
+    total = SECONDS * READINGS_A_SECOND
+    return f"  [{'#' * (30 * seen // total):<30}] {seen:>5} of {total} readings"
+
+
 def main() -> None:
     print(
         f"{len(SENSORS)} sensors report {READINGS_A_SECOND} times a second, for {SECONDS} s.",
@@ -179,12 +201,9 @@ def main() -> None:
     configuration = Configuration()
     configuration.set_integer("penstock.batch.max-records", READINGS_A_BATCH)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    screen = Screen()
-    with build(env).execute_and_collect("sensor demo") as results:
+    with Screen() as screen, build(env).execute_and_collect("sensor demo") as results:
         for result in results:
             screen.update(result)
-    screen.draw()
-    screen.clear()
     print("\n".join(["", *screen.table(), ""]))
     print("The job has ended by itself. Its program is examples/demo.py.")
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from penstock.spark.session import open_session
 MASTER = "local[2,4]"
 
 MakeEnvironment = Callable[..., StreamExecutionEnvironment]
-RunProgram = Callable[..., "Program"]
+RunProgram = Callable[..., AbstractContextManager["Program"]]
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ class Program:
 
 
 @pytest.fixture
-def run_program(tmp_path: Path) -> Iterator[Callable[..., contextmanager[Program]]]:
+def run_program(tmp_path: Path) -> RunProgram:
     errors = tmp_path / "stderr.txt"
 
     @contextmanager
@@ -93,4 +93,4 @@ def run_program(tmp_path: Path) -> Iterator[Callable[..., contextmanager[Program
             if process.poll() is None:
                 program.kill()
 
-    yield run
+    return run

@@ -7,8 +7,8 @@ import pytest
 from penstock.errors import JobFailedError, SourceError, UserFunctionError
 from penstock.spark import failure, transport
 
-STAGE_FAILURE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent \
-failure: Lost task 0.0 in stage 1.0 (TID 2) (127.0.0.1 executor driver): \
+STAGE_FAILURE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most \
+recent failure: Lost task 0.0 in stage 1.0 (TID 2) (127.0.0.1 executor driver): \
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "worker.py", line 12, in main
     process()
@@ -52,7 +52,10 @@ def test_a_penstock_error_of_the_users_process_is_left_alone() -> None:
     ("text", "reason"),
     [
         ("", "RuntimeError"),
-        ("[CANNOT_WRITE] Disk is full.\n=== Streaming Query ===\nx", "[CANNOT_WRITE] Disk is full."),
+        (
+            "[CANNOT_WRITE] Disk is full.\n=== Streaming Query ===\nx",
+            "[CANNOT_WRITE] Disk is full.",
+        ),
         (
             "An error occurred while calling o12.start.\n"
             ": java.io.IOException: Mkdirs failed to create x\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,9 @@ PLAN = ExecutionPlan("job", (), slots=2, levels=1)
 
 
 @pytest.fixture(autouse=True)
-def new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the count of executions begin anew, as in a new process."""
     monkeypatch.setattr(directory, "_executed", type(directory._executed)())
-    yield
 
 
 def settings(path: Path, **more: str) -> dict[str, str]:

@@ -10,14 +10,16 @@ PROGRAM = Path(__file__).parent / "programs" / "quiet.py"
 
 
 def test_what_a_program_shows() -> None:
-    done = subprocess.run([sys.executable, str(PROGRAM)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM)], capture_output=True, text=True, timeout=300
+    )
     assert done.stdout == "('a', 1)\n('a', 3)\n"
     assert done.returncode == 1
     error = done.stderr[done.stderr.index("penstock.errors") :]
     assert error == (
         "penstock.errors.UserFunctionError: check() of operator 'Map' raised ValueError: "
         "three is too many\n"
-        f"  where: operator 'Map', built at {PROGRAM}:17\n"
+        f"  where: operator 'Map', built at {PROGRAM}:16\n"
         "  got:   record 3\n"
         "  to do: correct the function, or catch the exception inside it\n"
         "Traceback (most recent call last):\n"

@@ -37,9 +37,7 @@ def test_calls_from_several_threads(server: rpc.RpcServer) -> None:
     assert rpc.call(server.address, "double", large) == large * 2
 
 
-def test_an_error_is_handed_over_and_told(
-    server: rpc.RpcServer, seen: list[BaseException]
-) -> None:
+def test_an_error_is_handed_over_and_told(server: rpc.RpcServer, seen: list[BaseException]) -> None:
     with pytest.raises(JobFailedError) as caught:
         rpc.call(server.address, "fail")
     assert str(caught.value) == (

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from penstock.common import JobStatus
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.functions import MapFunction, RuntimeContext
-from penstock.datastream.functions import IntCounter
+from penstock.datastream.functions import IntCounter, MapFunction, RuntimeContext
 from tests.spark.conftest import MakeEnvironment
 
 
@@ -30,7 +29,7 @@ def test_execute_twice_in_one_program(env: StreamExecutionEnvironment, tmp_path:
     assert first.get_job_id() != second.get_job_id()
     assert first.get_accumulator_result("seen") == 3
     assert second.get_all_accumulator_results() == {"seen": 2}
-    assert 0 < first.get_net_runtime()
+    assert first.get_net_runtime() > 0
 
 
 def test_two_jobs_at_the_same_time(make_env: MakeEnvironment) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 import sys
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.connectors.journal import LastBatch
@@ -34,17 +35,22 @@ class TraceSink(Sink):
 
     :param operator: its name, shown above the table.
     :param timeline: file for a drawing, `.html` or `.png`, or None.
+    :param zone: time zone that times are shown in; that of the user's process if left out.
     """
 
-    def __init__(self, operator: str, timeline: str | None = None) -> None:
+    def __init__(
+        self, operator: str, timeline: str | None = None, zone: str | None = None
+    ) -> None:
         self._operator = operator
         self._timeline = timeline
+        self._zone = zone
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _Writer()
 
     def create_committer(self, context: CommitterContext) -> Committer:
-        return _Committer(context, self._operator, self._timeline)
+        zone = None if self._zone is None else ZoneInfo(self._zone)
+        return _Committer(context, self._operator, self._timeline, zone)
 
 
 class _Writer(SinkWriter):
@@ -63,12 +69,19 @@ class _Writer(SinkWriter):
 
 
 class _Committer(Committer):
-    def __init__(self, context: CommitterContext, operator: str, timeline: str | None) -> None:
+    def __init__(
+        self,
+        context: CommitterContext,
+        operator: str,
+        timeline: str | None,
+        zone: tzinfo | None,
+    ) -> None:
         self._published = LastBatch(context.directory, fresh=not context.restored)
         self._operator = operator
         self._timeline = timeline
         self._shown: list[TraceRow] = []
         self._several = context.parallelism > 1
+        self._zone = zone
         self._started = False
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
@@ -83,7 +96,8 @@ class _Committer(Committer):
             self._started = True
             sys.stdout.write(f"watermark trace of {self._operator}\n{table_head()}\n")
         for row in rows:
-            sys.stdout.write("".join(f"{line}\n" for line in table_lines(row, self._several)))
+            lines = table_lines(row, self._several, self._zone)
+            sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         self._shown += rows[: _LONGEST_TIMELINE - len(self._shown)]
         self._published.advance(batch_id)
@@ -99,30 +113,31 @@ def table_head() -> str:
     return f"{heading}\n{'-' * len(heading)}"
 
 
-def table_lines(row: TraceRow, several: bool = False) -> list[str]:
+def table_lines(row: TraceRow, several: bool = False, zone: tzinfo | None = None) -> list[str]:
     """Return a row of the trace as lines: one, or one for each window that fired.
 
     :param several: whether rows of several subtasks are shown.
+    :param zone: time zone of dates; the local one if left out.
     """
     note = "late" if row.late else ""
     if several:
         note = f"subtask {row.subtask + 1} {note}".rstrip()
-    event_time = show_time(row.timestamp)
+    event_time = show_time(row.timestamp, zone)
     if row.timestamp is not None and event_time != str(row.timestamp):
         event_time = f"{row.timestamp} {event_time}"
-    times = (event_time, show_time(row.maximum), show_time(row.watermark))
+    times = (event_time, show_time(row.maximum, zone), show_time(row.watermark, zone))
     first, *others = row.fired or (None,)
-    lines = [_line((row.key or "", *times, *_bounds(first), note))]
-    lines += [_line(("", "", "", "", *_bounds(window), "")) for window in others]
+    lines = [_line((row.key or "", *times, *_bounds(first, zone), note))]
+    lines += [_line(("", "", "", "", *_bounds(window, zone), "")) for window in others]
     return lines
 
 
-def _bounds(window: FiredWindow | None) -> tuple[str, str]:
+def _bounds(window: FiredWindow | None, zone: tzinfo | None) -> tuple[str, str]:
     if window is None:
         return "", ""
     if window.start is None:
         return "(fired)", ""
-    return f"[{show_time(window.start)}", f"{show_time(window.end)})"
+    return f"[{show_time(window.start, zone)}", f"{show_time(window.end, zone)})"
 
 
 def _line(cells: tuple[str, ...]) -> str:
@@ -130,8 +145,8 @@ def _line(cells: tuple[str, ...]) -> str:
     return " | ".join(padded).rstrip()
 
 
-def show_time(time: int | None) -> str:
-    """Return a time as the trace shows it: a date in local time, or else milliseconds.
+def show_time(time: int | None, zone: tzinfo | None = None) -> str:
+    """Return a time as the trace shows it: a date, or else milliseconds.
 
     >>> show_time(10000)
     '10000'
@@ -142,6 +157,6 @@ def show_time(time: int | None) -> str:
         return "end"
     if not _FIRST_DATE < time < MAX_WATERMARK >> 10:
         return str(time)
-    moment = datetime.fromtimestamp(time // 1000)
+    moment = datetime.fromtimestamp(time // 1000, zone)
     milliseconds = f".{time % 1000:03}" if time % 1000 else ""
     return f"{moment:%Y-%m-%d %H:%M:%S}{milliseconds}"

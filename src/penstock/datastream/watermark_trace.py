@@ -28,6 +28,8 @@ from penstock.graph.transformations import (
     Transformation,
 )
 
+#: The time zone that times are shown in.
+_ZONE = "table.local-time-zone"
 #: What is traced if nothing is named: windows and joins, or else functions that may have timers.
 _DEFAULTS: tuple[tuple[type, ...], ...] = (
     (WindowSpec, CoGroupSpec, IntervalJoinSpec),
@@ -48,7 +50,8 @@ def with_trace(
     timeline = settings.get(TIMELINE_SETTING)
     if timeline is not None:
         check_timeline(timeline)
-    return [*roots, *(_sink(operator, timeline, len(chosen) > 1) for operator in chosen)]
+    zone = settings.get(_ZONE)
+    return [*roots, *(_sink(operator, timeline, len(chosen) > 1, zone) for operator in chosen)]
 
 
 def _operators(roots: Sequence[Transformation]) -> list[OperatorTransformation]:
@@ -81,14 +84,14 @@ def _choose(operators: list[OperatorTransformation], named: str) -> list[Operato
 
 
 def _sink(
-    operator: OperatorTransformation, timeline: str | None, several: bool
+    operator: OperatorTransformation, timeline: str | None, several: bool, zone: str | None
 ) -> OperatorTransformation:
     if timeline is not None and several:
         # One file an operator: its name goes in front of the suffix.
         stem, dot, suffix = timeline.rpartition(".")
         timeline = f"{stem}-{operator.id}{dot}{suffix}"
     trace = SideOutputTransformation(operator, TRACE_TAG, None)
-    sink = TraceSink(operator.name, timeline)
+    sink = TraceSink(operator.name, timeline, zone)
     # As many subtasks as the operator has: the trace adds no exchange to the job.
     return OperatorTransformation(
         f"Watermark trace of {operator.name}", SinkSpec(sink), [trace], operator.parallelism

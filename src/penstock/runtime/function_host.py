@@ -195,4 +195,5 @@ def _loading_for(host: FunctionHost) -> Iterator[None]:
 
 
 def _refer(kind: str, name: str | None = None) -> Any:
-    return _hosts[-1].referred(kind, name)
+    # Whoever only looks at saved state sees what is referred to.
+    return _hosts[-1].referred(kind, name) if _hosts else (kind, name)

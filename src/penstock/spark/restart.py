@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from penstock.common.time import Duration
 from penstock.errors import ConfigurationError
@@ -30,7 +30,7 @@ class RestartStrategy(ABC):
         :raises ConfigurationError: if there is no such strategy, or a setting makes no sense.
         """
         name = configuration.get(TYPE_KEY) or configuration.get(_OLD_TYPE_KEY) or "none"
-        kinds = {
+        kinds: dict[str, Callable[[_Options], RestartStrategy]] = {
             "none": NoRestart,
             "off": NoRestart,
             "disable": NoRestart,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 from collections.abc import Mapping
 
@@ -63,11 +64,9 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
 
 
 def _stop(context: SparkContext) -> None:
-    try:
+    # If the JVM is gone already there is nothing left to stop, and nobody left to tell.
+    with contextlib.suppress(Exception):
         context.stop()
-    except Exception:
-        # The JVM is gone already: there is nothing left to stop, and nobody left to tell.
-        pass
 
 
 def _check_master(context: SparkContext, configuration: Mapping[str, str]) -> None:

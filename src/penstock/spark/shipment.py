@@ -54,7 +54,7 @@ def ship(context: SparkContext, token: str, blob: bytes, folder: str) -> Shipmen
     name = f"job-{token}.bin"
     path = Path(folder) / name
     path.write_bytes(blob)
-    if context.master.partition("[")[0] != "local":
+    if str(context.master).partition("[")[0] != "local":
         # Executors are other processes, maybe on other machines: Spark takes the file there.
         context.addFile(str(path))
     return Shipment(token, str(path), name)

@@ -66,7 +66,7 @@ class SlotProcessor(StatefulProcessor):
             handle.getValueState("meta", _VALUE), handle.getMapState("entries", _KEY, _VALUE)
         )
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         with transport.carried():
             slots = self._slots
             payloads = (row[1] for row in rows)

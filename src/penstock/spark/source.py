@@ -40,7 +40,7 @@ class PenstockSource(DataSource):
     def schema(self) -> str:
         return SCHEMA
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return Reader(
             rpc.Address.from_options(self.options),
             Shipment(*json.loads(self.options["job"])),
@@ -64,16 +64,16 @@ class Reader(DataSourceStreamReader):
         self._shipment = shipment
         self._slots = slots
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        return self._ask("initial_offset")  # type: ignore[no-any-return]
+    def initialOffset(self) -> dict[str, Any]:
+        return self._ask("initial_offset")
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802
-        return self._ask("latest_offset", start)  # type: ignore[no-any-return]
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        return self._ask("latest_offset", start)
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:  # type: ignore[override]
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         return [SubtaskPartition(read) for read in self._ask("plan_batch", start, end)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SubtaskPartition)
         with transport.carried():
             yield from to_arrow(run_source(self._shipment.job(), partition.read), self._slots)

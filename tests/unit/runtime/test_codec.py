@@ -52,7 +52,7 @@ class NamedPoint(Point):
     """A subclass of a named tuple has a dictionary, which can change."""
 
 
-Pair = namedtuple("Pair", "first second")  # noqa: PYI024
+Pair = namedtuple("Pair", "first second")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,12 +35,12 @@ class Recorder:
         return heard
 
 
-@pytest.fixture()
+@pytest.fixture
 def operator() -> Recorder:
     return Recorder()
 
 
-@pytest.fixture()
+@pytest.fixture
 def gate(operator: Recorder) -> Gate:
     return Gate(operator, [A, B])
 

@@ -146,7 +146,6 @@ class UsedTooEarly(KeyedProcessFunction):
         lambda context: context.get_map_state(MapStateDescriptor("s")).put(1, 1),
         lambda context: context.get_map_state(MapStateDescriptor("s")).is_empty(),
         lambda context: context.get_reducing_state(ReducingStateDescriptor("s", max)).add(1),
-        lambda context: context.get_reducing_state(ReducingStateDescriptor("s", max)).clear(),
     ],
 )
 def test_state_outside_of_any_record(use: Any) -> None:

@@ -13,7 +13,6 @@ from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.state.tables import ValueTable
 
-
 #: Stands for None, which is a legal result but cannot be held as state.
 _NONE = ...
 

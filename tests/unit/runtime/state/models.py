@@ -99,9 +99,9 @@ class Tables:
         return pickle.loads(
             pickle.dumps(
                 (
-                    {key: self.value.get(key) for key in self.value.keys()},
-                    {key: self.list.get(key) for key in self.list.keys()},
-                    {key: self.map.items(key) for key in self.map.keys()},
+                    {key: self.value.get(key) for key in self.value.data},
+                    {key: self.list.get(key) for key in self.list.data},
+                    {key: self.map.items(key) for key in self.map.data},
                 )
             )
         )

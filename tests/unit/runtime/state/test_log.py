@@ -106,7 +106,7 @@ class Worker:
         return state, log
 
 
-@pytest.fixture()
+@pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make logs sweep and trim all the time."""
     make_tiny(monkeypatch)
@@ -173,15 +173,15 @@ def test_every_worker_that_catches_up_has_the_state_that_counts(batches: list[An
     with pytest.MonkeyPatch.context() as monkeypatch:
         make_tiny(monkeypatch)
         store, model, workers = Store(), Model(), [Worker(), Worker(), Worker()]
-        for number, operations, outcome in batches:
+        for number, steps, outcome in batches:
             before = pickle.dumps(model)
             attempt = store.copy()
             state, log = workers[number].take(attempt)
             assert state.content() == model.content()
-            for operation in operations:
+            for operation in steps:
                 do(state, operation)
                 model.do(operation)
-            model.counter += len(operations) % 2
+            model.counter += len(steps) % 2
             state.counter = model.counter
             model.tables.end_batch()
             if outcome == "fail":  # half-way: neither worker nor store keep anything of it

@@ -257,8 +257,8 @@ batches = st.lists(
 def test_state_is_the_same_on_every_path(batches: list[Any]) -> None:
     model, tables = PlainTables(), Tables()
     log: list[list[Any]] = [[], [], []]
-    for operations, look, path in batches:
-        for operation in operations:
+    for steps, look, path in batches:
+        for operation in steps:
             tables.do(*operation)
             model.do(*operation)
         if look:  # not always: everything is thawed by it
