@@ -83,6 +83,7 @@ def results_of(line: str, arrived: queue.Queue[str]) -> list[str]:
             return sorted(results)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TRACES)
 def test_typed_into_a_socket(name: str, make_env: MakeEnvironment) -> None:

@@ -38,9 +38,7 @@ class TraceSink(Sink):
     :param zone: time zone that times are shown in; that of the user's process if left out.
     """
 
-    def __init__(
-        self, operator: str, timeline: str | None = None, zone: str | None = None
-    ) -> None:
+    def __init__(self, operator: str, timeline: str | None = None, zone: str | None = None) -> None:
         self._operator = operator
         self._timeline = timeline
         self._zone = zone

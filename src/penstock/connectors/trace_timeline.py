@@ -161,7 +161,7 @@ def _write_png(rows: list[TraceRow], path: Path, title: str) -> None:
     figure, axes = pyplot.subplots(figsize=(max(6, len(rows) * 0.3), 5))
     for i, row in enumerate(rows):
         for window in row.fired:
-            if window.start is not None:
+            if window.start is not None and window.end is not None:
                 axes.bar(i + 0.4, window.end - window.start, 0.3, window.start, color="#fdb863")
         if row.is_record and row.timestamp is not None:
             face = "white" if row.late else colours[row.key]

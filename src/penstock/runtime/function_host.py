@@ -109,17 +109,18 @@ class FunctionHost:
 
     def _sort_out(self, attributes: dict[str, Any]) -> None:
         """Find the attributes that cannot be pickled, or only together with their class."""
-        by_value = self._by_value
+        some_by_value = False
         for name, value in attributes.items():
-            self._by_value = by_value
-            if not self._picklable(value):
-                self._by_value = True
-                # A function does not change: as the program made it, it is there in any worker.
-                if isinstance(value, types.FunctionType) or not self._picklable(value):
-                    self._left_out.add(name)
-                else:
-                    by_value = True
-        self._by_value = by_value
+            self._by_value = False
+            if self._picklable(value):
+                continue
+            self._by_value = True
+            # A function does not change: as the program made it, it is there in any worker.
+            if isinstance(value, types.FunctionType) or not self._picklable(value):
+                self._left_out.add(name)
+            else:
+                some_by_value = True
+        self._by_value = some_by_value
 
     def _picklable(self, value: Any) -> bool:
         try:

@@ -93,7 +93,7 @@ class TimerQueue:
                     entry = due.pop()
                 elif not heap or heap[0][0] > until:
                     break
-                elif popped > _FEW + len(heap) // 64:
+                elif not due and popped > _FEW + len(heap) // 64:
                     due, popped = self._split_off(until), 0
                     continue
                 else:

@@ -345,7 +345,7 @@ def test_the_slower_side_holds_the_watermark_back() -> None:
     def job(env: StreamExecutionEnvironment) -> Any:
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         strategy = strategy.with_timestamp_assigner(lambda value, _: value[1])
-        rules = env.from_collection([("a", 1), ("a", 15)])
+        rules = env.from_collection([("a", 1), ("a", 15), ("a", 20)])
         rules = rules.assign_timestamps_and_watermarks(strategy)
         data = env.from_collection([("k", 1), ("k", 50), ("k", 60)])
         data = data.assign_timestamps_and_watermarks(strategy)

@@ -83,7 +83,9 @@ def result_of(plan: ExecutionPlan, attempt: Attempt) -> Any:
     """Return all that an attempt gave, in a form that can be compared."""
     report = BatchReport.collect(attempt.payloads)
     level0 = {place: pickle.loads(state)[1] for place, state in report.level0.items()}
-    outputs = report.committables, level0, report.timers, report.accumulators
+    outputs = (
+        report.committables, level0, report.timers, report.accumulators, report.metrics,
+    )  # fmt: skip
     return canonical(outputs), state_of(plan, attempt.stores)
 
 
@@ -96,14 +98,12 @@ def _slot_state(plan: ExecutionPlan, level: int, slot: int, store: DictSlotStore
     operators = [op for op in plan.at_level(level) if slot < op.parallelism]
     task = Task(plan, operators, level, slot, (level, slot))
     assert SlotLog().catch_up(store.copy(), task)
-    keyed = {
-        (operator.plan.uid, name, key): dump([key])
-        for operator in task.operators
-        if operator.backend is not None
-        for name, _, keys, dump in operator.backend.inventory()
+    by_key = {
+        (uid, place, key): dump([key])
+        for uid, place, _, keys, dump in task.inventory()
         for key in keys
     }
-    return canonical((keyed, task.full_plain_state()))
+    return canonical((by_key, task.full_plain_state()))
 
 
 def canonical(value: Any) -> Any:

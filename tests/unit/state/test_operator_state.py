@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -57,7 +57,7 @@ class Buffer(MapFunction, CheckpointedFunction):
 class Told(Buffer):
     """Note what is called, where the test can see it."""
 
-    calls: list[str] = []
+    calls: ClassVar[list[str]] = []
 
     def initialize_state(self, context: FunctionInitializationContext) -> None:
         super().initialize_state(context)
@@ -153,7 +153,7 @@ class CountedBuffer(MapFunction, CheckpointedFunction):
 class BufferingSink(SinkFunction, CheckpointedFunction):
     """Write records in threes; the rest waits in operator state. Flink's own example."""
 
-    written: list[Any] = []
+    written: ClassVar[list[Any]] = []
 
     def initialize_state(self, context: FunctionInitializationContext) -> None:
         descriptor = ListStateDescriptor("waiting")
@@ -222,5 +222,3 @@ def test_lists_are_dealt_out_evenly(states: list[list[int]], parallelism: int) -
     sizes = sorted(map(len, shares))
     assert len(shares) == parallelism
     assert sizes[-1] - sizes[0] <= 1
-
-

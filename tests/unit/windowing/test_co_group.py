@@ -59,7 +59,12 @@ def test_a_join_gives_every_pair_of_a_window() -> None:
     harness.process_element2(("a", 20), 9)
     harness.process_element2(("b", 30), 3)
     harness.process_watermark(9)
-    pairs = [(("a", 1), ("a", 10)), (("a", 1), ("a", 20)), (("a", 2), ("a", 10)), (("a", 2), ("a", 20))]
+    pairs = [
+        (("a", 1), ("a", 10)),
+        (("a", 1), ("a", 20)),
+        (("a", 2), ("a", 10)),
+        (("a", 2), ("a", 20)),
+    ]
     assert harness.take_output()[:-1] == [Record(pair, 9) for pair in pairs]
     harness.end_input()
     assert harness.take_records() == []  # no outer join: 3 and 30 have no partner

@@ -74,7 +74,9 @@ SINGLE: dict[str, Callable[[KeyedStream], DataStream]] = {
     "sliced late": lambda keyed: (
         keyed.window(SlidingEventTimeWindows(40, 4)).allowed_lateness(9).aggregate(Floats())
     ),
-    "sliced elements": lambda keyed: keyed.window(SlidingEventTimeWindows(40, 4)).process(Listing()),
+    "sliced elements": lambda keyed: keyed.window(SlidingEventTimeWindows(40, 4)).process(
+        Listing()
+    ),
     "session": lambda keyed: (
         keyed.window(EventTimeSessionWindows(4)).allowed_lateness(8).aggregate(Floats())
     ),
@@ -91,7 +93,9 @@ SINGLE: dict[str, Callable[[KeyedStream], DataStream]] = {
         keyed.window(TumblingEventTimeWindows(20)).evictor(CountEvictor(2)).process(Listing())
     ),
     "count": lambda keyed: keyed.count_window(3).reduce(lambda a, b: (a[0], a[1] + b[1])),
-    "count sliding": lambda keyed: keyed.count_window(4, 2).reduce(lambda a, b: (a[0], a[1] + b[1])),
+    "count sliding": lambda keyed: keyed.count_window(4, 2).reduce(
+        lambda a, b: (a[0], a[1] + b[1])
+    ),
 }
 #: Those that follow processing time, and so the cuts.
 BY_PROCESSING_TIME: dict[str, Callable[[KeyedStream], DataStream]] = {

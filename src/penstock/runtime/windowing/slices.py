@@ -20,7 +20,7 @@ _SPARE = 16
 
 
 class Slicing:
-    """Which slices there are, and which windows they belong to. All slices and windows are numbered.
+    """Which slices there are, and to which windows they belong. Both are numbered.
 
     If the size is no multiple of the slide, a slide has two slices: windows begin at its start and
     end in its middle.
@@ -171,7 +171,7 @@ class CombinedSlices:
     def remove(self, pane: tuple[Any, int]) -> None:
         """Forget the oldest slice of a key."""
         self.table.remove(pane)
-        key, number = pane
+        key = pane[0]
         numbers, merged = self.table.slices.get(key), self._merged.get(key)
         if numbers is None:
             self._forget(key)

@@ -14,40 +14,13 @@ from hypothesis import strategies as st
 from penstock.runtime.state import log as log_module
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.log import LogMeta, SlotLog
+from tests.unit.runtime.runner import Store
 from tests.unit.runtime.state.models import PlainTables, Tables, operations
 
 
-class Store:
-    """A dictionary in the place of Spark's state store; it counts what is asked of it."""
-
-    def __init__(self, meta: bytes | None = None, entries: dict[str, bytes] | None = None) -> None:
-        self.meta = meta
-        self.entries = dict(entries or {})
-        self.reads = 0
-        self.removals = 0
-
-    def read_meta(self) -> bytes | None:
-        return self.meta
-
-    def write_meta(self, data: bytes) -> None:
-        self.meta = data
-
-    def read(self, key: str) -> bytes | None:
-        self.reads += 1
-        return self.entries.get(key)
-
-    def write(self, key: str, data: bytes) -> None:
-        self.entries[key] = data
-
-    def remove(self, key: str) -> None:
-        self.removals += 1
-        del self.entries[key]
-
-    def copy(self) -> Store:
-        return Store(self.meta, self.entries)
-
-    def known(self) -> LogMeta:
-        return LogMeta() if self.meta is None else LogMeta(*pickle.loads(self.meta))
+def known(store: Store) -> LogMeta:
+    """Return what the store knows of its log."""
+    return LogMeta() if store.meta is None else LogMeta(*pickle.loads(store.meta))
 
 
 class State:
@@ -199,7 +172,7 @@ def test_every_worker_that_catches_up_has_the_state_that_counts(batches: list[An
 
 
 def assert_sound(store: Store) -> None:
-    meta = store.known()
+    meta = known(store)
     assert set(store.entries) == {str(number) for number in range(meta.removed, meta.next)}
     assert meta.removed <= meta.first <= meta.next
     live = sum(len(store.entries[str(number)]) for number in range(meta.first, meta.next))
@@ -226,7 +199,7 @@ def test_the_number_of_entries_stays_bounded(tiny: None) -> None:
         assert_sound(store)
         most = max(most, len(store.entries))
     assert most < 400 / 2
-    meta = store.known()
+    meta = known(store)
     assert meta.next == 400
     assert meta.removed > 200
 
@@ -285,7 +258,7 @@ def test_loading_reads_live_entries_only_and_catching_up_new_ones_only(tiny: Non
     for number in range(60):
         state.tables.value.put(number % 7, number)
         log.append(store, state)
-    meta = store.known()
+    meta = known(store)
     second.kept = second.take(store)
     assert store.reads == meta.next - meta.first < 30
     for number in range(3):
@@ -352,7 +325,7 @@ def test_a_batch_costs_the_same_whatever_the_size_of_the_state() -> None:
         for number in range(300):  # time enough for the sweeps of the loading phase to end
             change_keys(state, range(100), (number, "changed"))
             log.append(store, state)
-        last = [len(store.entries[str(store.known().next - 1 - i)]) for i in range(50)]
+        last = [len(store.entries[str(known(store).next - 1 - i)]) for i in range(50)]
         weights[keys] = sum(last) / 50
     assert weights[100_000] < 40 * weights[1_000]
     assert weights[100_000] < 100_000

@@ -1,0 +1,118 @@
+"""Envelopes find their way, and what was packed comes out again."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.io import Committable
+from penstock.runtime.codec import freeze
+from penstock.runtime.envelope import (
+    ACCUMULATORS,
+    COMMITTABLE,
+    DATA,
+    LEVEL0_STATE,
+    SINK_LEVEL,
+    TIMER,
+    Chunk,
+    Header,
+    Outbox,
+    body_of,
+    header_of,
+    pack_chunk,
+    seal,
+    unpack_chunk,
+)
+from penstock.runtime.report import BatchReport
+
+HEADER = Header(DATA, 2, 65535, 40000, 50000, 2**32 - 1, -(2**60))
+
+
+def test_a_header_is_read_back_without_opening_the_body() -> None:
+    payload = seal(HEADER, b"body")
+    assert header_of(payload) == HEADER
+    assert body_of(payload) == b"body"
+
+
+values = st.lists(st.integers() | st.text() | st.lists(st.integers()) | st.none(), max_size=6)
+
+
+@given(values, st.data())
+def test_a_chunk_comes_out_as_it_was_packed(values: list[Any], data: st.DataObject) -> None:
+    size = len(values)
+    times = data.draw(st.none() | st.lists(st.none() | st.integers(), min_size=size, max_size=size))
+    keys = data.draw(st.none() | st.lists(st.text() | st.lists(st.text()), min_size=size, max_size=size))
+    marks = data.draw(st.lists(st.tuples(st.integers(0, size), st.integers()), max_size=3))
+    idle, ended = data.draw(st.none() | st.booleans()), data.draw(st.booleans())
+    frozen_keys = None if keys is None else [freeze(key) for key in keys]
+    packed = pack_chunk(Chunk([freeze(v) for v in values], times, frozen_keys, marks, idle, ended))
+    chunk = unpack_chunk(seal(HEADER, packed))
+    assert (chunk.values, chunk.keys, chunk.marks) == (values, keys, marks)
+    assert (chunk.idle, chunk.ended) == (idle, ended)
+    if chunk.timestamps is None:
+        assert times is None or set(times) <= {None}
+    else:
+        assert chunk.timestamps == times
+
+
+def test_a_chunk_of_a_local_class_can_be_packed() -> None:
+    class Local:
+        pass
+
+    chunk = unpack_chunk(seal(HEADER, pack_chunk(Chunk([freeze(Local()), 1]))))
+    assert isinstance(chunk.values[0], Local)
+
+
+def test_an_envelope_goes_to_its_slot_with_its_last_hop_only() -> None:
+    outbox = Outbox(level=1, slot=7)
+    outbox.begin(time=5)
+    outbox.send_chunk(edge=3, level=2, slot=1, channel=7, chunk=Chunk([]))
+    outbox.send_chunk(edge=3, level=4, slot=2, channel=7, chunk=Chunk([]))
+    outbox.send_to_sink(TIMER, 1, 7, b"")
+    assert [hop for hop, _ in outbox.rows] == [1, 7, 7]
+    headers = [header_of(payload) for _, payload in outbox.rows]
+    assert [header.level for header in headers] == [2, 4, SINK_LEVEL]
+    assert {header.time for header in headers} == {5}
+    on_the_way = Outbox(level=3, slot=7)
+    on_the_way.begin(time=5)
+    on_the_way.pass_on(outbox.rows[1][1])
+    assert on_the_way.rows == [(2, outbox.rows[1][1])]
+
+
+def test_envelopes_of_an_edge_to_a_slot_are_counted_within_a_batch() -> None:
+    outbox = Outbox(level=0, slot=0)
+    for _ in range(2):
+        outbox.begin(time=1)
+        for edge, slot in [(1, 0), (1, 1), (1, 0), (2, 0)]:
+            outbox.send_chunk(edge, 1, slot, 0, Chunk([]))
+        assert [header_of(payload).seq for _, payload in outbox.rows] == [0, 0, 1, 0]
+
+
+def test_a_report_holds_what_the_whole_batch_tells() -> None:
+    from_second, from_first = Outbox(1, 1), Outbox(1, 0)
+    for outbox in (from_second, from_first):
+        outbox.begin(0)
+    from_second.send_to_sink(COMMITTABLE, 9, 1, pickle.dumps([b"c", b"d"]))
+    from_first.send_to_sink(COMMITTABLE, 9, 0, pickle.dumps([b"a", b"b"]))
+    from_first.send_to_sink(LEVEL0_STATE, 3, 0, b"state")
+    from_first.send_to_sink(TIMER, 1, 0, pickle.dumps(500))
+    from_second.send_to_sink(TIMER, 1, 1, pickle.dumps(None))
+    from_second.send_to_sink(ACCUMULATORS, 9, 1, pickle.dumps({"n": 3}))
+    rows = from_second.rows + from_first.rows
+    report = BatchReport.collect(payload for _, payload in rows)
+    assert report.committables == {
+        9: [Committable(0, b"a"), Committable(0, b"b"), Committable(1, b"c"), Committable(1, b"d")]
+    }
+    assert report.level0 == {(3, 0): b"state"}
+    assert report.timers == {(1, 0): 500, (1, 1): None}
+    assert report.accumulators == {(9, 1): {"n": 3}}
+
+
+@pytest.mark.parametrize("count", [0, 1, 10_000])
+def test_records_without_timestamps_cost_nothing_for_them(count: int) -> None:
+    plain = len(pack_chunk(Chunk([1] * count)))
+    assert len(pack_chunk(Chunk([1] * count, [None] * count))) - plain <= 8
