@@ -12,7 +12,7 @@ from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.watermark_trace import TraceRow
 from penstock.errors import ConfigurationError
 
-_STEP, _HEIGHT, _MARGIN = 26, 420, 70
+_STEP, _HEIGHT, _MARGIN, _MIN_WIDTH = 26, 420, 70, 560
 _COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#762a83", "#e08214", "#01665e", "#c51b7d", "#4d4d4d")
 
 
@@ -66,7 +66,13 @@ class _Scale:
     def __init__(self, rows: list[TraceRow]) -> None:
         times = _times(rows) or [0]
         self.low, self.high = min(times), max(times)
-        self.width = 2 * _MARGIN + _STEP * len(rows)
+        self.width = max(2 * _MARGIN + _STEP * len(rows), _MIN_WIDTH)
+
+    def ticks(self) -> range:
+        """Return round distances from the first time on, six or seven at most."""
+        span = self.high - self.low
+        steps = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
+        return range(0, span + 1, next(step for step in steps if 6 * step >= span))
 
     def x(self, index: float) -> float:
         return _MARGIN + _STEP * (index + 0.5)
@@ -99,11 +105,11 @@ def to_svg(rows: list[TraceRow], title: str) -> str:
 
 
 def _svg_axis(scale: _Scale) -> list[str]:
-    ticks = [scale.low + (scale.high - scale.low) * i // 6 for i in range(7)]
+    marks = [(tick, scale.y(scale.low + tick)) for tick in scale.ticks()]
     return [
-        f'<line x1="{_MARGIN}" x2="{scale.width}" y1="{scale.y(t):.1f}" y2="{scale.y(t):.1f}" '
-        f'stroke="#ddd"/><text x="2" y="{scale.y(t) + 4:.1f}" fill="#666">{t - scale.low} ms</text>'
-        for t in dict.fromkeys(ticks)
+        f'<line x1="{_MARGIN}" x2="{scale.width}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+        f'<text x="2" y="{y + 4:.1f}" fill="#666">{tick} ms</text>'
+        for tick, y in marks
     ] + [f'<text x="2" y="{_HEIGHT + 62}" fill="#666">times are from {scale.low} ms on</text>']
 
 

@@ -31,6 +31,9 @@ def describe(error: Exception) -> PenstockError:
     """Return the error that the user is told."""
     if isinstance(error, PenstockError) and error.where is not None:
         return error
+    cause = error.__cause__
+    if isinstance(cause, StopIteration) and _find(cause.__traceback__).owner is not None:
+        error = cause  # Python makes a RuntimeError of it, raised by whoever asked for a record
     owner, record, method = _find(error.__traceback__)
     if isinstance(error, PenstockError):
         if owner is not None:

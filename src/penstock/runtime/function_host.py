@@ -42,6 +42,7 @@ class FunctionHost:
         self._has_attributes = not isinstance(function, _PLAIN) and hasattr(function, "__dict__")
         self._saved: bytes | None = None  # attributes as they were saved last
         self._fresh: bytes | None = None  # attributes as open() left them
+        self._fresh_names: set[str] = set()
         self._left_out: set[str] = set()  # attributes that cannot be pickled
         self._by_value = False  # some are of classes that have no importable name
         self._warned = False
@@ -55,6 +56,7 @@ class FunctionHost:
         if callable(opener) and self._has_attributes:
             opener(self._context)
         self._fresh = self._dump()
+        self._fresh_names = set(vars(self.function)) if self._has_attributes else set()
 
     def close(self) -> None:
         """Close the function."""
@@ -77,7 +79,13 @@ class FunctionHost:
     def restore(self, saved: bytes) -> None:
         """Lay saved attributes over what `open` made."""
         with _loading_for(self):
-            vars(self.function).update(pickle.loads(saved))
+            attributes = pickle.loads(saved)
+        held = vars(self.function)
+        for name in [name for name in held if name not in attributes]:
+            # Made here in an earlier batch, and gone since in another worker.
+            if name not in self._fresh_names and not self._stays(name, held[name]):
+                del held[name]
+        held.update(attributes)
         self._saved = saved
 
     def _dump(self) -> bytes | None:
@@ -86,7 +94,7 @@ class FunctionHost:
         attributes = {
             name: value
             for name, value in vars(self.function).items()
-            if name not in self._left_out and not isinstance(value, _OWNED)
+            if not self._stays(name, value)
         }
         if not attributes:
             return None
@@ -100,6 +108,10 @@ class FunctionHost:
             self._warned = True
             self._warn(attributes)
         return data
+
+    def _stays(self, name: str, value: Any) -> bool:
+        """Tell whether an attribute stays in this worker."""
+        return name in self._left_out or isinstance(value, _OWNED)
 
     def _pickled(self, value: Any) -> bytes:
         stream = io.BytesIO()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from typing import Any
 
 from penstock.core.io import BatchRead
 from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache, discard
@@ -16,32 +17,44 @@ from penstock.runtime.task import Task
 
 #: Distinguishes level-0 places from the levels of slots in what is reported about timers.
 _LEVEL0_PLACES = 256
+#: How many states back a task may be to be brought up to date rather than made anew.
+_REMEMBERED = 32
 
 
 class _SourceTask:
-    """A level-0 task, and the token of the state that it is in."""
+    """A level-0 task, and the tokens of the states that it has been in, the last one first."""
 
     def __init__(self, job: Job, source_id: int, subtask: int) -> None:
         level0 = job.plan.at_level(0)
         operators = [op for op in level0 if source_id in (op.id, op.origin)]
         place = (_LEVEL0_PLACES + source_id, subtask)
         self.task = Task(job.plan, operators, 0, subtask, place)
-        self.token = b""
+        self.tokens: tuple[bytes, ...] = ()
         self.size = 0
 
-    def load(self, state: bytes | None) -> None:
-        """Bring a new task into the state that another one left."""
-        if state is not None:
-            self.token, plain = pickle.loads(state)
-            self.task.apply(plain)
+    def can_go_on_from(self, tokens: tuple[bytes, ...]) -> bool:
+        """Tell whether a state with that past can be laid over the one that the task is in.
+
+        Else the task is on a branch that was left. What is written entry by entry cannot be
+        overlaid: there may be too much of it.
+        """
+        if self.tokens[:1] == tokens[:1] or not self.tokens:
+            return True
+        return self.tokens[0] in tokens and not any(self.task.inventory())
+
+    def load(self, tokens: tuple[bytes, ...], state: dict[Any, Any]) -> None:
+        """Bring the task into the state that another one left."""
+        if tokens[:1] != self.tokens[:1]:
+            self.tokens = tokens
+            self.task.apply(state)
             self.task.settle()
 
     def save(self) -> bytes | None:
         """Return the state under a token of its own, None if it is what it was."""
         if not self.task.take_delta():
             return None
-        self.token = os.urandom(12)
-        state = pickle.dumps((self.token, self.task.full_state()), PROTOCOL)
+        self.tokens = (os.urandom(12), *self.tokens[: _REMEMBERED - 1])
+        state = pickle.dumps((self.tokens, self.task.full_state()), PROTOCOL)
         self.size = len(state)
         return state
 
@@ -54,18 +67,17 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     """Work through a subtask's share of a batch; return rows `(slot of next hop, payload)`."""
     place = (job.token, "source", read.source_id, read.subtask)
     instance: _SourceTask | None = cache.take(place)
-    token = b"" if read.state is None else pickle.loads(read.state)[0]
-    if instance is not None and instance.token != token:
+    tokens, state = ((), {}) if read.state is None else pickle.loads(read.state)
+    if instance is not None and not instance.can_go_on_from(tokens):
         discard(instance)
         instance = None
     if instance is None:
         instance = _SourceTask(job, read.source_id, read.subtask)
     try:
-        if instance.token != token:
-            instance.load(read.state)
+        instance.load(tokens, state)
         rows = _run_batch(instance.task, read)
-        if (state := instance.save()) is not None:
-            instance.task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, state)
+        if (saved := instance.save()) is not None:
+            instance.task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, saved)
         instance.task.close_if_finished()
     except BaseException:
         discard(instance)  # what it did half-way goes with it

@@ -59,6 +59,7 @@ class Task:
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
+        self._working: list[Operator] = []  # what had not ended when the batch began
         self._started = False
         self._open: list[Operator | ExchangeWriter] = []
 
@@ -135,10 +136,13 @@ class Task:
         self.outbox.begin(time)
         if self._closed:
             return
+        # What had ended before stays as it is: whoever still has the task at hand has closed it.
+        self._working = [operator for operator in self.operators if not operator.finished]
         try:
-            for operator in self.operators:
+            for operator in self._working:
                 if operator.backend is not None:
                     operator.backend.expire()
+            for operator in self.operators:
                 operator.begin_batch()
             for operator in self.operators:
                 operator.fire_processing_timers(time)
@@ -201,8 +205,9 @@ class Task:
         try:
             for operator in self.operators:
                 operator.end_batch()
-            for operator in self.operators:
+            for operator in self._working:
                 operator.save_operator_state()
+            for operator in self.operators:
                 if isinstance(operator, SinkOperator):
                     self._send_output(operator)
         except Exception as error:
@@ -223,7 +228,7 @@ class Task:
         if next_timer != self._reported_timer:
             self._reported_timer = next_timer
             self.outbox.send_to_sink(TIMER, *self._place, pickle.dumps(next_timer))
-        for operator in self.operators:
+        for operator in self._working:
             context, key = operator.context, operator.plan.id
             counts = (ACCUMULATORS, context.dump_accumulators()), (METRICS, context.read_metrics())
             for kind, body in counts:

@@ -225,7 +225,7 @@ def test_keyed_state_and_timers_beside_broadcast_state() -> None:
         ("a", 2),
         ("a", 22),
         (TimeDomain.EVENT_TIME.name, "a", 11, 11, 10),
-        (TimeDomain.PROCESSING_TIME.name, "a", 10, None, 10),
+        (TimeDomain.PROCESSING_TIME.name, "a", 10, 10, 10),
     ]
 
 

@@ -23,7 +23,7 @@ from tests.unit.process.random_functions import (
 from tests.unit.properties.runs import make_cuts, run_plainly, run_with_trouble
 from tests.unit.testing.recording import RecordingSink
 
-slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slowly = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 ONE = st.tuples(st.integers(0, 3), st.integers(0, 99), st.integers(0, 60))
 RECORDS = st.lists(ONE, min_size=3, max_size=20)

@@ -233,3 +233,13 @@ def test_a_large_attribute_is_warned_about_once() -> None:
         "attribute 'table' of Hoarding has 3 MB and is looked at after every batch; keep large "
         "data in keyed state, or load it in open() into an object that does not pickle"
     ]
+
+
+def test_an_attribute_that_went_away_elsewhere_goes_away_here() -> None:
+    here, there = opened(Worker()), opened(Worker())
+    here.function.extra = 1
+    there.restore(here.snapshot() or b"")
+    del there.function.extra
+    here.restore(there.snapshot() or b"")
+    assert not hasattr(here.function, "extra")
+    assert here.function.lock is not None

@@ -119,11 +119,7 @@ class _KeyedWriteContext(_WriteContext, KeyedBroadcastProcessFunction.Context):
             context.key = NO_KEY
 
 
-class _KeyedReadContext(_ReadContext, KeyedBroadcastProcessFunction.OnTimerContext):
-    """For records and for timers: the domain is that of the timer that fired last."""
-
-    domain = TimeDomain.EVENT_TIME
-
+class _KeyedReadContext(_ReadContext, KeyedBroadcastProcessFunction.ReadOnlyContext):
     def __init__(self, operator: ResultOperator, states: BroadcastStates) -> None:
         super().__init__(operator, states)
         self._timers = operator.timers()
@@ -134,6 +130,14 @@ class _KeyedReadContext(_ReadContext, KeyedBroadcastProcessFunction.OnTimerConte
     def get_current_key(self) -> Any:
         backend = self._operator.backend
         return None if backend is None else backend.context.key
+
+
+class _KeyedTimerContext(_KeyedReadContext, KeyedBroadcastProcessFunction.OnTimerContext):
+    domain = TimeDomain.EVENT_TIME
+    fired_at: int | None = None
+
+    def timestamp(self) -> int | None:
+        return self.fired_at
 
     def time_domain(self) -> TimeDomain:
         return self.domain
@@ -174,7 +178,7 @@ class KeyedBroadcastProcessOperator(TimerOperator):
         self._writing = _KeyedWriteContext(self, self._states)
         self.function = self.host(self.spec.function)
         super().open()
-        self._timer_context = _KeyedReadContext(self, self._states)
+        self._timer_context = _KeyedTimerContext(self, self._states)
 
     def process(self, value: Any) -> None:
         """Take one record of the stream with the data."""

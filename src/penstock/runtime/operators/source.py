@@ -123,6 +123,7 @@ class SourceOperator(Operator):
     def restore(self, state: dict[str, Any]) -> None:
         """Undo `snapshot`."""
         super().restore(state)
+        self._splits = {split: self._marks_of(split) for split in state["splits"]}
         for split, saved in state["splits"].items():
-            self._marks_of(split).restore(saved)
+            self._splits[split].restore(saved)
         self._idle = state["idle"]
