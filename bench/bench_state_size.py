@@ -10,6 +10,8 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import ClassVar
 
 from penstock.core.functions import KeyedProcessFunction
 from penstock.core.io import (
@@ -51,7 +53,7 @@ class FillThenTouch(Source):
 
 
 class _Enumerator(SplitEnumerator):
-    batch_starts: list[float] = []
+    batch_starts: ClassVar[list[float]] = []
 
     def __init__(self, keys: int) -> None:
         self._keys = keys
@@ -96,9 +98,7 @@ def warm_batch_ms(keys: int) -> float:
     source.key_by(lambda key: key).process(Count()).print()
     env.execute(f"state of {keys} keys")
     starts = _Enumerator.batch_starts[-WARM - 1 :]
-    return statistics.median(
-        (later - earlier) * 1000 for earlier, later in zip(starts, starts[1:], strict=False)
-    )
+    return statistics.median((later - earlier) * 1000 for earlier, later in pairwise(starts))
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import pytest
 from penstock.errors import JavaNotFoundError
 from penstock.spark.java import check_java
 
-TODO = (
+REMEDY = (
     "  to do: install a Java runtime, version 17 or newer (Debian and Ubuntu: "
     "apt-get install openjdk-17-jre-headless), or set JAVA_HOME to one"
 )
@@ -33,7 +33,7 @@ def test_no_java(tmp_path: Path) -> None:
         check_java({"PATH": str(tmp_path)})
     assert str(caught.value) == (
         "Spark needs Java, and none was found\n"
-        "  where: JAVA_HOME is not set, no java on the PATH\n" + TODO
+        "  where: JAVA_HOME is not set, no java on the PATH\n" + REMEDY
     )
 
 
@@ -41,7 +41,7 @@ def test_java_home_that_holds_none(tmp_path: Path) -> None:
     with pytest.raises(JavaNotFoundError) as caught:
         check_java({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
     assert str(caught.value) == (
-        f"Spark needs Java, and none was found\n  where: JAVA_HOME={tmp_path}\n" + TODO
+        f"Spark needs Java, and none was found\n  where: JAVA_HOME={tmp_path}\n" + REMEDY
     )
 
 
@@ -54,7 +54,7 @@ def test_java_that_is_too_old(tmp_path: Path, says: str, version: int) -> None:
     with pytest.raises(JavaNotFoundError) as caught:
         check_java({"JAVA_HOME": str(tmp_path)})
     assert str(caught.value) == (
-        f"Spark needs Java 17 or newer\n  where: {java}\n  got:   Java {version}\n" + TODO
+        f"Spark needs Java 17 or newer\n  where: {java}\n  got:   Java {version}\n" + REMEDY
     )
 
 

@@ -18,13 +18,13 @@ class GatedOperator(Protocol):
     """What a gate does to its operator."""
 
     def advance_watermark(self, watermark: int) -> None:
-        """The operator's watermark has risen."""
+        """Take the risen watermark."""
 
     def change_idle(self, idle: bool) -> None:
-        """All channels have gone idle, or one has come back."""
+        """Learn that all channels have gone idle, or that one has come back."""
 
     def finish_input(self) -> None:
-        """All channels have ended."""
+        """Learn that all channels have ended."""
 
 
 class Gate:

@@ -75,8 +75,8 @@ def _dump_main_classes() -> list[bytes]:
     for name, value in classes.items():
         try:
             blobs.append(cloudpickle.dumps((name, value)))
-        except Exception:  # noqa: S112 - a class that no record is made of need not travel
-            continue
+        except Exception:
+            continue  # a class that no record is made of need not travel
     return blobs
 
 

@@ -102,10 +102,13 @@ class WatermarkSource:
         """Ask the generator, and look whether the stream has been silent for too long."""
         if self._count:
             self._last_active = self._scope.time
-        elif self._idle_timeout is not None and self._last_active is not None:
-            if self._scope.time >= self._last_active + self._idle_timeout:
-                self.set_idle(True)
-                return  # an idle stream is not asked: its old watermark would wake it up
+        elif (
+            self._idle_timeout is not None
+            and self._last_active is not None
+            and self._scope.time >= self._last_active + self._idle_timeout
+        ):
+            self.set_idle(True)
+            return  # an idle stream is not asked: its old watermark would wake it up
         self._generator.on_periodic_emit(self._output)
 
     def idle_at(self) -> int | None:

@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from penstock.core.time import Watermark
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import ConfigurationError
 from penstock.testing.cases import Case, Token, read_cases
 from penstock.testing.harness import OperatorHarness
+from penstock.testing.local_executor import LocalJob
+from tests.unit.testing.recording import RecordingSink
+from tests.unit.windowing import case_jobs
 from tests.unit.windowing.vocabulary import LATE, as_token, key_of, make_spec
 
 FOLDER = Path(__file__).parents[2] / "cases" / "windows"
@@ -47,6 +52,17 @@ def test_case(case: Case) -> None:
             feed(harness, event)
         assert [shown(event) for event in harness.take_output()] == step.expected
         assert [shown(event) for event in harness.take_side_output(LATE)] == step.late
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_the_cases_as_a_job(parallelism: int, tmp_path: Path) -> None:
+    cases = [case for case in CASES if case_jobs.fits_a_job(case)]
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+    sink = RecordingSink()
+    case_jobs.build(env, cases).sink_to(sink)
+    LocalJob(build_plan(env), tmp_path, cuts=2, poll_ms=0).run()
+    assert len(cases) > 40
+    case_jobs.check(cases, sink.values())
 
 
 def test_a_line_that_is_no_case(tmp_path: Path) -> None:

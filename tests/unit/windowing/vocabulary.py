@@ -9,6 +9,7 @@ from penstock.core.windowing import (
     ContinuousProcessingTimeTrigger,
     CountEvictor,
     CountTrigger,
+    CountTumblingWindowAssigner,
     DeltaEvictor,
     DeltaTrigger,
     DynamicEventTimeSessionWindows,
@@ -89,7 +90,7 @@ def make_assigner(words: list[str]) -> tuple[WindowAssigner, Any, Any]:
         size, *slide = numbers
         if slide:
             return GlobalWindows(), CountTrigger(slide[0]), CountEvictor(size)
-        return GlobalWindows(), PurgingTrigger(CountTrigger(size)), None
+        return CountTumblingWindowAssigner(size), None, None
     if kind == "global":
         return GlobalWindows(), None, None
     if rest == ["by", "value"]:

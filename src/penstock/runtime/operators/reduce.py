@@ -5,6 +5,7 @@ In BATCH mode only the last result of each key is sent on, at the end of the inp
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 from penstock.core.time import MAX_WATERMARK
@@ -47,7 +48,9 @@ class _RollingOperator(Operator):
     def _send(self, result: Any) -> None:
         # A copy for an operator of the same task: were it to change the object in place, it would
         # change the state. An exchange takes its own copy.
-        self.emit(thaw(freeze(result)) if self.output.local else result)
+        if self.output.local and (entry := freeze(result)) is not result:
+            result = thaw(entry)
+        self.emit(result)
 
 
 class ReduceOperator(_RollingOperator):
@@ -57,11 +60,24 @@ class ReduceOperator(_RollingOperator):
 
     def process(self, value: Any) -> None:
         """Take one record."""
-        key, table = self._keys.key, self._table
-        held = table.get(key)
-        if held is not None:
-            value = self._call(None if held is _NONE else held, value)
-        self._hold(key, value)
+        self.process_keyed([self._keys.key], [self.scope.timestamp], [value])
+
+    def process_keyed(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records, each under its key: one loop, since this is what most jobs do most."""
+        get, put, call = self._table.get, self._table.put, self._call
+        context, scope = self._keys, self.scope
+        send = None if self.batch_mode else self._send if self.output.local else self.emit
+        times = repeat(None) if timestamps is None else timestamps
+        for key, scope.timestamp, value in zip(keys, times, values, strict=False):
+            context.key = key
+            held = get(key)
+            if held is not None:
+                value = call(None if held is _NONE else held, value)
+            put(key, _NONE if value is None else value)
+            if send is not None:
+                send(value)
 
 
 class FoldOperator(_RollingOperator):

@@ -82,7 +82,7 @@ class SourceOperator(Operator):
 
     def _timed(self, values: list[Any], timestamps: list[Any]) -> Iterator[Any]:
         scope = self.scope
-        for value, scope.timestamp in zip(values, timestamps, strict=True):  # noqa: B020
+        for value, scope.timestamp in zip(values, timestamps, strict=True):
             yield value
 
     def _marks_of(self, split: str) -> WatermarkSource:

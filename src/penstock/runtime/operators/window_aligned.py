@@ -87,7 +87,7 @@ class AlignedWindowOperator(WindowOperatorBase):
 
 
 class TumblingCombineOperator(AlignedWindowOperator):
-    """Tumbling event-time windows whose elements are combined: the commonest of all."""
+    """Tumbling windows whose elements are combined: the commonest of all."""
 
     def process(self, value: Any) -> None:
         """Take one record."""
@@ -97,14 +97,17 @@ class TumblingCombineOperator(AlignedWindowOperator):
         self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
     ) -> None:
         """Take many records: all that is done for each one stands in this loop."""
-        if timestamps is None:
+        now = self.watermark
+        if not self._event_time:
+            timestamps, now = [self.scope.time] * len(values), self.scope.time - 1
+        elif timestamps is None:
             raise self.missing_timestamp(values[0])
         combiner, table = self._combiner, self._contents.table
         assert combiner is not None
         aggregate = combiner.function if isinstance(combiner, AggregateCombiner) else None
         add = combiner.add if aggregate is None else aggregate.add
         first, get, put = combiner.first, table.get, table.put
-        size, offset, now = self._size, self._offset, self.watermark
+        size, offset = self._size, self._offset
         for key, time, value in zip(keys, timestamps, values, strict=True):
             if time is None or time <= now:
                 self._process_late(key, time, value)

@@ -70,7 +70,7 @@ def window_operator_class(spec: WindowSpec) -> type[Operator]:
         return SlicedWindowOperator if _can_be_sliced(spec) else AlignedWindowOperator
     if spec.combine is None or _is_rich(spec.combine.function):
         return AlignedWindowOperator
-    return TumblingCombineOperator if spec.assigner.is_event_time() else AlignedWindowOperator
+    return TumblingCombineOperator
 
 
 def _can_be_sliced(spec: WindowSpec) -> bool:

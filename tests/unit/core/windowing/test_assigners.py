@@ -9,7 +9,6 @@ import pytest
 from penstock.common import MIN_WATERMARK, Duration, Time
 from penstock.core.windowing import (
     CountSlidingWindowAssigner,
-    CountTrigger,
     CountTumblingWindowAssigner,
     CountWindow,
     DynamicEventTimeSessionWindows,
@@ -21,6 +20,7 @@ from penstock.core.windowing import (
     NeverTrigger,
     ProcessingTimeSessionWindows,
     ProcessingTimeTrigger,
+    PurgingTrigger,
     SessionWindowTimeGapExtractor,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
@@ -161,8 +161,8 @@ ALL: list[tuple[Any, bool, Any]] = [
     (EventTimeSessionWindows.with_dynamic_gap(len), True, EventTimeTrigger),
     (ProcessingTimeSessionWindows.with_dynamic_gap(len), False, ProcessingTimeTrigger),
     (GlobalWindows.create(), False, NeverTrigger),
-    (CountTumblingWindowAssigner.of(5), False, CountTrigger),
-    (CountSlidingWindowAssigner.of(5, 1), False, CountTrigger),
+    (CountTumblingWindowAssigner.of(5), False, PurgingTrigger),
+    (CountSlidingWindowAssigner.of(5, 1), False, PurgingTrigger),
 ]
 
 

@@ -9,12 +9,16 @@ from penstock.core.state.descriptors import ValueStateDescriptor
 from penstock.core.windowing.assigners.base import WindowAssigner, require
 from penstock.core.windowing.serializers import CountWindowSerializer
 from penstock.core.windowing.triggers.count import CountTrigger
+from penstock.core.windowing.triggers.purging import PurgingTrigger
 from penstock.core.windowing.windows import CountWindow
 
 
 @dataclass(frozen=True)
 class CountTumblingWindowAssigner(WindowAssigner[Any, CountWindow]):
-    """Windows of `window_size` elements without overlap."""
+    """Windows of `window_size` elements without overlap.
+
+    A window that has fired is full and has no end in time: the default trigger purges it.
+    """
 
     window_size: int
 
@@ -32,8 +36,8 @@ class CountTumblingWindowAssigner(WindowAssigner[Any, CountWindow]):
         position = _next_position(context, "tumble-count-assigner")
         return [CountWindow(position // self.window_size)]
 
-    def get_default_trigger(self, env: Any = None) -> CountTrigger:
-        return CountTrigger.of(self.window_size)
+    def get_default_trigger(self, env: Any = None) -> PurgingTrigger:
+        return PurgingTrigger.of(CountTrigger.of(self.window_size))
 
     def get_window_serializer(self) -> CountWindowSerializer:
         return CountWindowSerializer()
@@ -70,8 +74,8 @@ class CountSlidingWindowAssigner(WindowAssigner[Any, CountWindow]):
         oldest = max((position - self.window_size) // self.window_slide + 1, 0)
         return [CountWindow(number) for number in range(newest, oldest - 1, -1)]
 
-    def get_default_trigger(self, env: Any = None) -> CountTrigger:
-        return CountTrigger.of(self.window_size)
+    def get_default_trigger(self, env: Any = None) -> PurgingTrigger:
+        return PurgingTrigger.of(CountTrigger.of(self.window_size))
 
     def get_window_serializer(self) -> CountWindowSerializer:
         return CountWindowSerializer()
