@@ -56,7 +56,8 @@ class Statistics(KeyedProcessFunction):
         self.highest.add(level)
         self.mean.add(level)
         yield (
-            f"{sensor} last {last}, all {list(self.all.get())}, counts {dict(self.counts.items())}, "
+            f"{sensor} last {last}, all {list(self.all.get())}, "
+            f"counts {dict(self.counts.items())}, "
             f"highest {self.highest.get()}, mean {self.mean.get():.2f}"
         )
 

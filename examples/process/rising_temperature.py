@@ -18,29 +18,32 @@ class Reading:
     celsius: float
 
 
-FIRST = [
+READINGS = [
     Reading("sensor_1", 0, 35.0),
     Reading("sensor_1", 300, 36.5),
     Reading("sensor_2", 400, 20.0),
     Reading("sensor_2", 600, 21.0),
     Reading("sensor_2", 900, 19.5),
     Reading("sensor_1", 1000, 37.0),
+    Reading("sensor_1", 1700, 38.5),
 ]
-LAST = Reading("sensor_1", 1700, 38.5)
 
 
 class Sensors(SourceFunction):
-    """Some readings at once, and one more after a while."""
+    """Some readings at once, then silence."""
+
+    def __init__(self):
+        self.cancelled = False
 
     def run(self, ctx):
         with ctx.get_checkpoint_lock():
-            for reading in FIRST:
+            for reading in READINGS:
                 ctx.collect(reading)
-        time.sleep(3)
-        ctx.collect(LAST)
+        while not self.cancelled:
+            time.sleep(0.1)
 
     def cancel(self):
-        pass
+        self.cancelled = True
 
 
 class RisingForASecond(KeyedProcessFunction):
@@ -78,16 +81,19 @@ class RisingForASecond(KeyedProcessFunction):
 def main():
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
-    readings = env.add_source(Sensors(), "sensors")
 
-    by_sensor = readings.key_by(lambda reading: reading.sensor)
-    by_sensor.process(RisingForASecond(in_event_time=False)).print("processing time")
-
+    # In event time: the alarm comes when the watermark has reached its time.
+    readings = env.from_collection(READINGS)
     timed = readings.assign_ascending_timestamps(lambda reading: reading.milliseconds)
     by_sensor = timed.key_by(lambda reading: reading.sensor)
     by_sensor.process(RisingForASecond(in_event_time=True)).print("event time")
-
     env.execute("rising temperature")
+
+    # In processing time: a second later, though nothing has come in since.
+    by_sensor = env.add_source(Sensors(), "sensors").key_by(lambda reading: reading.sensor)
+    alarms = by_sensor.process(RisingForASecond(in_event_time=False))
+    for alarm in alarms.execute_and_collect("rising temperature, live", limit=1):
+        print(f"processing time> {alarm}")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class RisingForFiveSeconds(KeyedProcessFunction):
         self.alarm = context.get_state(ValueStateDescriptor("alarm"))
 
     def process_element(self, value, ctx):
-        sensor, second, level = value
+        _, second, level = value
         timers = ctx.timer_service()
         if level > self.level.value():
             if self.alarm.value() is None:
@@ -71,17 +71,20 @@ class RisingForFiveSeconds(KeyedProcessFunction):
 
 
 class Live(SourceFunction):
-    """Two sensors, of which one goes on rising."""
+    """Two sensors, of which one is falling again; then silence."""
+
+    def __init__(self):
+        self.cancelled = False
 
     def run(self, ctx):
         with ctx.get_checkpoint_lock():
             for line in ("sensor_1,0,10", "sensor_2,0,10", "sensor_1,0,11", "sensor_2,0,9"):
                 ctx.collect(line)
-        time.sleep(7)
-        ctx.collect("sensor_1,0,12")
+        while not self.cancelled:
+            time.sleep(0.1)
 
     def cancel(self):
-        pass
+        self.cancelled = True
 
 
 def parse(line):
@@ -98,10 +101,12 @@ def main():
     by_sensor = timed.key_by(lambda value: value[0])
     by_sensor.process(RisingForFiveSeconds(in_event_time=True)).print("event time")
 
-    by_sensor = env.add_source(Live(), "live").map(parse).key_by(lambda value: value[0])
-    by_sensor.process(RisingForFiveSeconds(in_event_time=False)).print("processing time")
-
     env.execute("rising water level")
+
+    by_sensor = env.add_source(Live(), "live").map(parse).key_by(lambda value: value[0])
+    alarms = by_sensor.process(RisingForFiveSeconds(in_event_time=False))
+    for alarm in alarms.execute_and_collect("rising water level, live", limit=1):
+        print(f"processing time> {alarm}")
 
 
 if __name__ == "__main__":

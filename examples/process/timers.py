@@ -38,16 +38,19 @@ class FiveSecondsAhead(KeyedProcessFunction):
         yield f"timer of {ctx.get_current_key()} for {timestamp}, watermark: {shown}"
 
 
-class OneByOne(SourceFunction):
-    """A reading, and time for its timer."""
+class OneReading(SourceFunction):
+    """One reading, then silence."""
+
+    def __init__(self):
+        self.cancelled = False
 
     def run(self, ctx):
         ctx.collect(("sensor_1", 22))
-        time.sleep(2)
-        ctx.collect(("sensor_2", 23))
+        while not self.cancelled:
+            time.sleep(0.1)
 
     def cancel(self):
-        pass
+        self.cancelled = True
 
 
 def main():
@@ -57,13 +60,14 @@ def main():
     env.set_parallelism(1)
     env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
 
-    live = env.add_source(OneByOne(), "live").key_by(lambda value: value[0])
-    live.process(AtOnce()).filter(lambda text: "sensor_1" in text).print("processing")
-
     readings = env.from_collection([("sensor_1", second) for second in (22, 27, 28, 29)])
     timed = readings.assign_ascending_timestamps(lambda value: value[1] * 1000)
     timed.key_by(lambda value: value[0]).process(FiveSecondsAhead()).print("event")
-    env.execute("timers")
+    env.execute("timers in event time")
+
+    live = env.add_source(OneReading(), "live").key_by(lambda value: value[0])
+    for text in live.process(AtOnce()).execute_and_collect("timers in processing time", limit=2):
+        print(f"processing> {text}")
 
 
 if __name__ == "__main__":

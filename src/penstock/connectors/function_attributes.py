@@ -7,10 +7,16 @@ import pickle
 from typing import Any
 
 from penstock.connectors.pickling import PROTOCOL, dumps, loads
+from penstock.core.functions.accumulators import Accumulator
+from penstock.core.functions.runtime_context import RuntimeContext
+from penstock.core.metrics import Metric, MetricGroup
+from penstock.core.state.interfaces import State
 
 _log = logging.getLogger(__name__)
 
 _LARGE = 1 << 20
+#: What a function is given and others keep.
+_OWNED = (State, Accumulator, Metric, MetricGroup, RuntimeContext)
 
 
 class FunctionAttributes:
@@ -47,6 +53,8 @@ class FunctionAttributes:
     def _pickled(self) -> dict[str, bytes]:
         pickled = {}
         for name, value in list(self._attributes.items()):
+            if isinstance(value, _OWNED):
+                continue
             try:
                 data = pickle.dumps(value, PROTOCOL)
             except Exception as error:

@@ -311,7 +311,7 @@ class _Hosted:
 
     def __init__(self, log: ReceiverLog, receiver: Receiver | None, context: EnumeratorContext):
         self.log = log
-        self._receiver = receiver
+        self.receiver = receiver
         self._context = context
         self._thread = threading.Thread(target=self._run, name="receiver", daemon=True)
 
@@ -319,19 +319,19 @@ class _Hosted:
         if self.log.log.ended:
             return
         self.log.start()
-        if self._receiver is None:
+        if self.receiver is None:
             self.log.end()
             return
-        self.log.snapshot = self._receiver.snapshot
+        self.log.snapshot = self.receiver.snapshot
         self._thread.start()
 
     def ask_to_end(self) -> None:
         """Take no more records and tell the receiver; what is logged stays as it is."""
         # First: a function's attributes after cancel() are not what it must go on with.
         self.log.stop()
-        if self._receiver is not None and self._thread.is_alive():
+        if self.receiver is not None and self._thread.is_alive():
             try:
-                self._receiver.cancel()
+                self.receiver.cancel()
             except Exception:
                 _log.warning("cancel() of %r raised", self._context.operator, exc_info=True)
 
@@ -343,16 +343,16 @@ class _Hosted:
         self.log.close()
 
     def _run(self) -> None:
-        assert self._receiver is not None
+        assert self.receiver is not None
         try:
-            self._receiver.run()
+            self.receiver.run()
             self.log.end()
         except ReceiverStopped:
             return
         except BaseException as error:
             # What belongs to the records may be half changed. If they come again, nothing is lost
             # by going back to the last flush; if not, they are better kept.
-            self.log.stop(flush=not self._receiver.repeats)
+            self.log.stop(flush=not self.receiver.repeats)
             self._context.fail(error)
 
 

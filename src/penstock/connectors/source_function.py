@@ -7,10 +7,11 @@ import logging
 import os
 import sysconfig
 import traceback
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.common.watermark import Watermark
 from penstock.connectors.function_attributes import FunctionAttributes
+from penstock.connectors.pickling import dumps, loads
 from penstock.connectors.receiver import (
     CheckpointLock,
     Receiver,
@@ -21,7 +22,10 @@ from penstock.connectors.receiver import (
     ReceiverStopped,
 )
 from penstock.connectors.source_runtime_context import SourceRuntimeContext
+from penstock.connectors.source_state import SourceInitialization, SourceSnapshot, SourceStateStore
+from penstock.core.functions.accumulators import Accumulator
 from penstock.core.functions.base import bind_runtime_context
+from penstock.core.functions.checkpointed import CheckpointedFunction
 from penstock.core.functions.source import ParallelSourceFunction, SourceFunction
 from penstock.core.io import EnumeratorContext, SplitEnumerator
 from penstock.errors import PenstockError, SerializationError, SourceError, show_value
@@ -59,7 +63,7 @@ class SourceFunctionSource(ReceiverSource):
             function = _copied(self._function, context.operator)
             return _FunctionReceiver(function, subtask, log, state, context)
 
-        return ReceiverEnumerator(context, make, self._settings)
+        return _FunctionEnumerator(context, make, self._settings)
 
 
 class LogSourceContext(SourceFunction.SourceContext[Any]):
@@ -87,6 +91,37 @@ class LogSourceContext(SourceFunction.SourceContext[Any]):
         self._log.end()
 
 
+class _FunctionEnumerator(ReceiverEnumerator):
+    """Knows too what the functions have counted."""
+
+    def accumulators(self) -> dict[int, dict[str, Any]]:
+        found = {}
+        for name, hosted in self._hosted.items():
+            if isinstance(hosted.receiver, _FunctionReceiver):
+                found[int(name)] = hosted.receiver.accumulators()
+            elif hosted.log.log.state is not None:  # its run() had returned before a restart
+                found[int(name)] = _Saved.load(hosted.log.log.state).accumulators
+        return found
+
+    def metrics(self) -> dict[str, Any]:
+        receivers = (hosted.receiver for hosted in self._hosted.values())
+        functions = [r for r in receivers if isinstance(r, _FunctionReceiver)]
+        return {name: value for f in functions for name, value in f.metrics().items()}
+
+
+class _Saved(NamedTuple):
+    """What belongs to a function's records, beside them."""
+
+    attributes: bytes | None = None
+    operator_state: bytes | None = None
+    checkpoints: int = 0
+    accumulators: dict[str, Accumulator[Any, Any]] = {}  # noqa: RUF012 - never changed
+
+    @classmethod
+    def load(cls, data: bytes | None) -> _Saved:
+        return cls() if data is None else cls(*loads(data))
+
+
 class _FunctionReceiver(Receiver):
     repeats = True
 
@@ -100,17 +135,24 @@ class _FunctionReceiver(Receiver):
     ) -> None:
         self._function = function
         self._log = log
-        self._state = state
+        self._restored = state is not None
+        self._saved = _Saved.load(state)
+        self._checkpoints = self._saved.checkpoints
         self._context = context
         self._runtime_context = SourceRuntimeContext(context, subtask)
+        self._store = SourceStateStore(context.operator, self._saved.operator_state)
         self._attributes: FunctionAttributes | None = None
 
     def run(self) -> None:
         try:
             bind_runtime_context(self._function, self._runtime_context)
+            if isinstance(self._function, CheckpointedFunction):
+                about = SourceInitialization(self._store, self._runtime_context, self._restored)
+                self._call("initialize_state", about)
             self._call("open", self._runtime_context)
             attributes = FunctionAttributes(self._function, self._context.operator)
-            attributes.restore(self._state)
+            attributes.restore(self._saved.attributes)
+            self._runtime_context.restore_accumulators(self._saved.accumulators)
             self._attributes = attributes
             self._call("run", LogSourceContext(self._log))
         except BaseException:
@@ -126,7 +168,28 @@ class _FunctionReceiver(Receiver):
         self._function.cancel()
 
     def snapshot(self) -> bytes | None:
-        return None if self._attributes is None else self._attributes.save()
+        if self._attributes is None:
+            return None
+        operator_state = None
+        if isinstance(self._function, CheckpointedFunction):
+            self._checkpoints += 1
+            about = SourceSnapshot(self._checkpoints, self._context.now())
+            self._call("snapshot_state", about)
+            operator_state = self._store.save()
+        saved = self._attributes.save(), operator_state, self._checkpoints, self.accumulators()
+        return dumps(saved)
+
+    def accumulators(self) -> dict[str, Accumulator[Any, Any]]:
+        """Return copies of the function's accumulators as they are now."""
+        while True:
+            try:
+                return {n: a.clone() for n, a in self._runtime_context.accumulators.items()}
+            except RuntimeError:  # the function has added something meanwhile
+                continue
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of the function's metrics."""
+        return self._runtime_context.get_metrics_group().report()
 
     def _call(self, method: str, *arguments: Any) -> None:
         try:

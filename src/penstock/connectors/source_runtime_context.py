@@ -65,6 +65,19 @@ class SourceRuntimeContext(RuntimeContext):
     def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
         return self._accumulators.get(name)
 
+    @property
+    def accumulators(self) -> dict[str, Accumulator[Any, Any]]:
+        """Return all accumulators by name."""
+        return self._accumulators
+
+    def restore_accumulators(self, saved: dict[str, Accumulator[Any, Any]]) -> None:
+        """Go on from saved values, in the objects that the function holds."""
+        for name, accumulator in saved.items():
+            if name in self._accumulators:
+                vars(self._accumulators[name]).update(vars(accumulator))
+            else:
+                self._accumulators[name] = accumulator
+
     def get_state(self, state_descriptor: ValueStateDescriptor) -> NoReturn:
         raise self._no_keys()
 

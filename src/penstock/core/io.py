@@ -106,6 +106,17 @@ class SplitEnumerator(ABC):
         """Return the processing time at which to ask again, or None to be asked at any time."""
         return None
 
+    def accumulators(self) -> dict[int, dict[str, Any]]:
+        """Return the accumulators of functions that run in the user's process.
+
+        :returns: accumulators by subtask and name; copies, which may be asked for at any time.
+        """
+        return {}
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of the metrics of functions that run in the user's process."""
+        return {}
+
     def close(self) -> None:  # noqa: B027 - optional hook
         """End all activity. Called once, however the job ended."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,8 @@ class StreamSinks:
         if limit is None:
             return results
         with results:
-            return [value for value, _ in zip(results, range(limit), strict=False)]
+            # Not one record more than asked for is waited for: there may be none.
+            return list(itertools.islice(results, limit))
 
     def _print(self, sink: PrintSink, name: str) -> DataStreamSink:
         source = self._transformation

@@ -114,20 +114,20 @@ class ExchangeWriter:
 
     def process(self, value: Any) -> None:
         """Send one record."""
-        self._append(self._choose(value), value)
+        self._append(self._choose(value), freeze(value))
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Send many records; the scope's timestamp goes with each."""
         choose, append = self._choose, self._append
         for value in values:
-            append(choose(value), value)
+            append(choose(value), value if type(value) in ATOMIC else freeze(value))
 
     def _choose(self, value: Any) -> int:
         raise TypeError("abstract")
 
-    def _append(self, slot: int, value: Any) -> None:
+    def _append(self, slot: int, entry: Any) -> None:
         buffer = self._buffers[slot]
-        buffer.values.append(value if type(value) in ATOMIC else freeze(value))
+        buffer.values.append(entry)
         buffer.timestamps.append(self._scope.timestamp)
         if len(buffer.values) >= ENVELOPE_RECORDS:
             self._flush(slot)
@@ -290,8 +290,9 @@ class BroadcastWriter(ExchangeWriter):
 
     def process(self, value: Any) -> None:
         """Send one record."""
+        entry = freeze(value)  # once for all: each slot unpacks an object of its own
         for slot in self._slots:
-            self._append(slot, value)
+            self._append(slot, entry)
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Send many records."""

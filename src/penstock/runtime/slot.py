@@ -54,7 +54,7 @@ def run_slot(
         discard(instance)  # what it did half-way goes with it
         raise
     budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
-    cache.put(place, instance, instance.log.bytes, budget)
+    cache.put(place, instance, instance.log.weight, budget)
     return rows
 
 

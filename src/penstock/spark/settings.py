@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -89,10 +90,16 @@ def _spark_keys(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _jvm_options(given: str) -> str:
-    if "-XX:+Use" in given and "GC" in given:
-        return ""
-    # Short batches are about short pauses of few threads; G1's concurrent work takes a core.
-    return "-XX:+UseParallelGC"
+    """Return options for the driver's JVM where the user has not chosen.
+
+    Batches are short and far between: what counts is that the JVM is warm soon and leaves the
+    cores to the workers. The second compiler takes longer to optimise than most jobs run, and G1
+    collects on a core that a worker wants.
+    """
+    options = [] if re.search(r"-XX:\+Use\w+GC", given) else ["-XX:+UseParallelGC"]
+    if "-XX:TieredStopAtLevel" not in given:
+        options.append("-XX:TieredStopAtLevel=1")
+    return " ".join(options)
 
 
 def _cores() -> int:

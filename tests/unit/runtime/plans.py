@@ -100,7 +100,11 @@ class Planner:
         return len(self._nodes) - 1
 
     def add(
-        self, spec: OperatorSpec, *inputs: int | Input, name: str = "", parallelism: int | None = None
+        self,
+        spec: OperatorSpec,
+        *inputs: int | Input,
+        name: str = "",
+        parallelism: int | None = None,
     ) -> int:
         edges = [Input(each) if isinstance(each, int) else each for each in inputs]
         kind = type(spec).__name__.removesuffix("Spec")

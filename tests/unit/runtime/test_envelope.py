@@ -45,7 +45,9 @@ values = st.lists(st.integers() | st.text() | st.lists(st.integers()) | st.none(
 def test_a_chunk_comes_out_as_it_was_packed(values: list[Any], data: st.DataObject) -> None:
     size = len(values)
     times = data.draw(st.none() | st.lists(st.none() | st.integers(), min_size=size, max_size=size))
-    keys = data.draw(st.none() | st.lists(st.text() | st.lists(st.text()), min_size=size, max_size=size))
+    keys = data.draw(
+        st.none() | st.lists(st.text() | st.lists(st.text()), min_size=size, max_size=size)
+    )
     marks = data.draw(st.lists(st.tuples(st.integers(0, size), st.integers()), max_size=3))
     idle, ended = data.draw(st.none() | st.booleans()), data.draw(st.booleans())
     frozen_keys = None if keys is None else [freeze(key) for key in keys]

@@ -132,7 +132,9 @@ def flink_pointwise(senders: int, receivers: int) -> list[tuple[int, int]]:
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_rescale_leaves_nobody_out(senders: int, receivers: int) -> None:
-    pairs = [(i, slot) for i in range(senders) for slot in targets(Rescale(), i, senders, receivers)]
+    pairs = [
+        (i, slot) for i in range(senders) for slot in targets(Rescale(), i, senders, receivers)
+    ]
     assert pairs == flink_pointwise(senders, receivers)
     assert {slot for _, slot in pairs} == set(range(receivers))
 

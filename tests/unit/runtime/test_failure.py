@@ -58,7 +58,7 @@ def failure_of(plan: Planner, values: Any, kind: type[Exception] = UserFunctionE
 
 
 def around(spec: OperatorSpec, *, keyed: bool = False) -> Planner:
-    """Return a plan in which an operator named 'culprit' (id 2) stands between two innocent ones."""
+    """Return a plan in which an operator named 'culprit' stands between two innocent ones."""
     plan = Planner()
     before = plan.add(MapSpec(passed), plan.source(), name="before")
     where = Input(before, Hash(passed)) if keyed else before
@@ -121,9 +121,7 @@ def test_the_record_is_the_one_that_came_in_even_if_the_function_changed_its_var
 
 def test_a_c_function() -> None:
     error = failure_of(around(MapSpec(int)), ["1", "x"])
-    what = (
-        "operator 'culprit' raised ValueError: invalid literal for int() with base 10: 'x'"
-    )
+    what = "operator 'culprit' raised ValueError: invalid literal for int() with base 10: 'x'"
     assert head(error) == expected(what, "'x'")
 
 

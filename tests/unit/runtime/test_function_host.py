@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 import threading
+import warnings
 from typing import Any
 
 import pytest
@@ -226,7 +227,8 @@ def test_a_large_attribute_is_warned_about_once() -> None:
         def map(self, value: Any) -> Any:
             return value
 
-    with pytest.warns(UserWarning) as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         host = opened(Hoarding())
         host.snapshot()
     assert [str(warning.message) for warning in caught] == [

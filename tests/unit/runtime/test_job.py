@@ -56,19 +56,19 @@ WHAT = (
     "TypeError: cannot pickle '_thread.lock' object\n"
     "  where: operator 'locked', built at job.py:11\n"
 )
-TODO = "  to do: create it inside open() instead, or pass plain data to the function"
+ADVICE = "  to do: create it inside open() instead, or pass plain data to the function"
 
 
 def test_a_variable_that_cannot_be_pickled_is_named() -> None:
     lock = threading.Lock()
     text = refused(lambda value: (lock, value))
-    assert text == f"{WHAT}  got:   variable 'lock' is a lock\n{TODO}"
+    assert text == f"{WHAT}  got:   variable 'lock' is a lock\n{ADVICE}"
 
 
 def test_a_global_variable_that_cannot_be_pickled_is_named() -> None:
     scope: dict[str, Any] = {"LOCK": LOCK, "__name__": "__main__"}
     text = refused(eval("lambda value: (LOCK, value)", scope))
-    assert text == f"{WHAT}  got:   variable 'LOCK' is a lock\n{TODO}"
+    assert text == f"{WHAT}  got:   variable 'LOCK' is a lock\n{ADVICE}"
 
 
 def test_an_attribute_that_cannot_be_pickled_is_named() -> None:
@@ -80,10 +80,10 @@ def test_an_attribute_that_cannot_be_pickled_is_named() -> None:
         def map(self, value: Any) -> Any:
             return value
 
-    assert refused(Locked()) == f"{WHAT}  got:   attribute 'lock' is a lock\n{TODO}"
+    assert refused(Locked()) == f"{WHAT}  got:   attribute 'lock' is a lock\n{ADVICE}"
 
 
-SCRIPT = '''
+SCRIPT = """
 import enum, sys
 from collections import namedtuple
 from dataclasses import dataclass
@@ -113,9 +113,9 @@ if __name__ == "__main__":
     plan = Planner()
     plan.sink(plan.add(MapSpec(convert), plan.source()))
     sys.stdout.buffer.write(dump_job(plan.build()))
-'''
+"""
 
-WORKER = '''
+WORKER = """
 import pickle, sys
 from penstock.runtime.job import load_job
 job = load_job("t", sys.stdin.buffer.read())
@@ -129,7 +129,7 @@ assert __name__ == "__main__" and "job" in globals(), "its own main is left alon
 import __main__
 __main__.Reading
 print("fine")
-'''
+"""
 
 
 def test_classes_of_the_script_are_pickled_by_name_in_a_worker(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ class Living(MapFunction):
         HAPPENED.append(f"open {self.name}{runtime_context.get_index_of_this_subtask()}")
 
     def close(self) -> None:
-        HAPPENED.append(f"close {self.name}{self.get_runtime_context().get_index_of_this_subtask()}")
+        HAPPENED.append(
+            f"close {self.name}{self.get_runtime_context().get_index_of_this_subtask()}"
+        )
 
     def map(self, value: Any) -> Any:
         if value == "fail":
@@ -146,9 +148,7 @@ def test_functions_are_closed_when_their_worker_needs_the_room() -> None:
 def test_selectors_and_partitioners_live_as_functions_do() -> None:
     plan = Planner(parallelism=2)
     source = plan.source()
-    chosen = plan.add(
-        MapSpec(lambda value: value), Input(source, Custom(Turns(), Whole()))
-    )
+    chosen = plan.add(MapSpec(lambda value: value), Input(source, Custom(Turns(), Whole())))
     plan.sink(chosen)
     job = Runner(plan.build())
     for worker in "xyx":
@@ -356,9 +356,7 @@ commands = st.tuples(
 troubled_batch = st.tuples(
     st.lists(commands, max_size=6),
     st.integers(0, 3),  # watermark and processing time go on by this much
-    st.lists(
-        st.tuples(st.sampled_from("xyz"), st.sampled_from(["forget", "fail"])), max_size=2
-    ),
+    st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(["forget", "fail"])), max_size=2),
     st.sampled_from("xyz"),
 )
 

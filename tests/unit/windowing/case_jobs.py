@@ -80,4 +80,3 @@ def check(cases: list[Case], results: list[tuple]) -> None:
                 mine = [result for result in found if result[0] == key]
                 wanted = [result for result in expected if result[0] == key]
                 assert mine[: len(wanted)] == wanted, case.place
-

@@ -12,6 +12,7 @@ from penstock.core.io import BatchRead, Position, SplitRange
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import accumulator_values
+from penstock.runtime.coordinator.alignment import bounded, held_back
 from penstock.runtime.coordinator.control import (
     are_idle,
     due_timers,
@@ -121,12 +122,17 @@ class Coordinator:
 
     def accumulators(self) -> dict[str, Any]:
         """Return the values of the accumulators after the last recorded batch, by name."""
-        return accumulator_values(self._state.accumulators)
+        held = dict(self._state.accumulators)
+        for source in list(self._sources.values()):
+            held.update(source.accumulators())
+        return accumulator_values(held)
 
     def metrics(self) -> dict[str, Any]:
         """Return the readings of the metrics after the last recorded batch, by full name."""
         by_subtask = sorted(self._state.metrics.items(), key=lambda entry: entry[0])
-        return {name: value for _, readings in by_subtask for name, value in readings.items()}
+        readings = [readings for _, readings in by_subtask]
+        readings += [source.metrics() for source in list(self._sources.values())]
+        return {name: value for each in readings for name, value in each.items()}
 
     def _start(self) -> None:
         self._check_log()
@@ -274,7 +280,8 @@ class Coordinator:
         self._time = max(self._time, start["time"])
         state = self._state_at(start)
         ended = ended_sources(start)
-        positions = self._latest_positions(start, ended)
+        held = held_back(self._plan, state.metrics, ended)
+        positions = self._latest_positions(start, ended, held)
         now = self._now()
         ended.update({u: now for u, p in positions.items() if p.get("done") and u not in ended})
         timers = due_timers(state.timers, now)
@@ -292,14 +299,16 @@ class Coordinator:
         self._time = offset["time"]
         return offset
 
-    def _latest_positions(self, start: Offset, ended: Mapping[str, int]) -> dict[str, Position]:
+    def _latest_positions(
+        self, start: Offset, ended: Mapping[str, int], held: set[str]
+    ) -> dict[str, Position]:
         live = [uid for uid in self._sources if uid not in ended]
         positions = {}
         for operator in self._plan.sources():
             uid = operator.uid
             at = self._position(start, uid)
-            if uid in live:
-                limit = self._limits.share(uid, len(live))
+            if uid in live and uid not in held:
+                limit = bounded(operator, self._limits.share(uid, len(live)))
                 positions[uid] = self._sources[uid].latest(at, limit)
             else:
                 positions[uid] = at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from penstock.core.io import (
     EnumeratorContext,
@@ -120,6 +121,15 @@ class HostedSource:
         """Tell the enumerator what will not be read again."""
         with self._blamed("take note of what is committed"):
             self._running().committed(position)
+
+    def accumulators(self) -> dict[tuple[int, int], dict[str, Any]]:
+        """Return the accumulators of functions that run here, by (operator, subtask)."""
+        found = {} if self._enumerator is None else self._enumerator.accumulators()
+        return {(self.operator.id, subtask): held for subtask, held in found.items()}
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the readings of the metrics of functions that run here."""
+        return {} if self._enumerator is None else self._enumerator.metrics()
 
     def close(self) -> None:
         """End all activity. May be called again."""

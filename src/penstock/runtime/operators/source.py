@@ -12,6 +12,8 @@ from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, Wate
 
 #: Stands among the splits of a subtask that has none.
 _NO_SPLIT = ""
+#: Name of the metric by which the coordinator learns how far an aligned source is.
+ALIGNMENT_METRIC = "watermarkAlignment"
 
 
 class SourceOperator(Operator):
@@ -26,26 +28,23 @@ class SourceOperator(Operator):
         characteristic = str(self.context.setting("pipeline.time-characteristic", ""))
         self._ingestion = characteristic.replace("_", "").lower() == "ingestiontime"
         self._idle = False
+        if getattr(self.spec.strategy, "alignment", None) is not None:
+            self.context.metrics.gauge(ALIGNMENT_METRIC, self._alignment_watermark)
+
+    def _alignment_watermark(self) -> int:
+        """Return how far the source is; the largest watermark of all if nobody must wait for it."""
+        return MAX_WATERMARK if self._idle or self.finished else self.watermark
 
     def run(self, read: BatchRead) -> None:
         """Read the ranges of a batch and send their records on."""
         if self.finished:
             return
         if self.spec.strategy is not None:
-            # All splits that this subtask has: one that has not said anything holds it back. With
-            # none at all the subtask itself stands in, so that it can go idle.
-            for split in {part.split: None for part in read.ranges} | dict.fromkeys(read.splits):
-                self._marks_of(split)
-            if not self._splits:
-                self._marks_of(_NO_SPLIT)
-            elif len(self._splits) > 1:
-                self._splits.pop(_NO_SPLIT, None)
-            for marks in self._splits.values():
-                marks.begin_batch()
-        for part in read.ranges:
+            self._take_splits([part.split for part in read.ranges], read.splits)
+        for number, part in enumerate(read.ranges):
             for batch in self._source.read(part):
                 self._feed(part, batch)
-            if part.last:
+            if part.last and all(part.split != rest.split for rest in read.ranges[number + 1 :]):
                 self._splits.pop(part.split, None)
                 self._changed()
         for marks in self._splits.values():
@@ -59,6 +58,18 @@ class SourceOperator(Operator):
             self.watermark = MAX_WATERMARK
             self.output.watermark(MAX_WATERMARK)
             self.finish_input()
+
+    def _take_splits(self, read: list[str], going_on: tuple[str, ...]) -> None:
+        """Have a generator for every split of this subtask: a silent one holds it back.
+
+        With no split at all the subtask itself stands in for one, so that it can go idle.
+        """
+        wanted = dict.fromkeys([*read, *going_on]) or {_NO_SPLIT: None}
+        if wanted.keys() != self._splits.keys():
+            self._splits = {split: self._marks_of(split) for split in wanted}
+            self._changed()
+        for marks in self._splits.values():
+            marks.begin_batch()
 
     def _feed(self, part: SplitRange, batch: SourceBatch) -> None:
         start = 0

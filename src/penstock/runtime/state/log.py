@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any, Protocol
 
-from penstock.runtime.codec import PROTOCOL, dumps
+from penstock.runtime.codec import PROTOCOL, dumps, loads
 
 
 class SlotStore(Protocol):
@@ -95,8 +95,8 @@ class SlotLog:
         self._sweep: _Sweep | None = None
 
     @property
-    def bytes(self) -> int:
-        """Return about how much the state weighs in memory."""
+    def weight(self) -> int:
+        """Return about how many bytes of memory the state takes."""
         return max(self._meta.state_bytes, self._meta.log_bytes)
 
     def catch_up(self, store: SlotStore, task: LoggedState) -> bool:
@@ -117,7 +117,7 @@ class SlotLog:
             assert entry is not None, f"entry {number} of the state log is missing"
             self._sizes[number] = len(entry)
             for delta in pickle.loads(memoryview(entry)[_TOKEN_BYTES:]):
-                task.apply(delta)
+                task.apply(loads(delta))
         task.settle()
         self._meta = meta
         return True
@@ -128,11 +128,11 @@ class SlotLog:
         if not delta:
             return  # the state is still the one that goes by the old token
         meta = self._meta
-        weight = len(dumps(delta)) if self._sweep or self._due() else 0
-        carried = self._carry(task, delta, weight)
+        changes = dumps(delta)
+        carried = self._carry(task, delta, len(changes))
         meta.token = os.urandom(_TOKEN_BYTES)
         # What is carried comes last: it is what the state is now, also for keys in the delta.
-        entry = meta.token + dumps((delta, *carried))
+        entry = meta.token + pickle.dumps([changes, *carried], PROTOCOL)
         store.write(str(meta.next), entry)
         self._sizes[meta.next] = len(entry)
         meta.log_bytes += len(entry)
@@ -146,7 +146,7 @@ class SlotLog:
         heavy = meta.log_bytes > max(_MIN_LOG_BYTES, 2 * meta.state_bytes)
         return heavy or entries >= _MAX_ENTRIES
 
-    def _carry(self, task: LoggedState, delta: dict[Any, Any], weight: int) -> list[dict[Any, Any]]:
+    def _carry(self, task: LoggedState, delta: dict[Any, Any], weight: int) -> list[bytes]:
         if self._sweep is None:
             if not self._due():
                 return []
@@ -159,7 +159,8 @@ class SlotLog:
         if self._sweep.done:
             plain = task.full_plain_state()
             self._sweep.carried_bytes += sum(map(len, plain.values()))
-            carried.append({name: data for name, data in plain.items() if name not in delta})
+            rest = {name: data for name, data in plain.items() if name not in delta}
+            carried.append(dumps(rest))
         return carried
 
     def _trim(self, store: SlotStore) -> None:
@@ -191,16 +192,16 @@ class _Sweep:
         """Tell whether everything has been carried."""
         return self._part >= len(self._parts)
 
-    def take(self, budget: int) -> list[dict[Any, Any]]:
+    def take(self, budget: int) -> list[bytes]:
         """Return deltas that hold the whole values of the next keys, of about `budget` bytes."""
-        carried: list[dict[Any, Any]] = []
+        carried: list[bytes] = []
         until = self.carried_bytes + budget
         while not self.done and self.carried_bytes < until:
             operator, place, kind, keys, dump = self._parts[self._part]
             end = self._position + _SWEEP_STEP
-            delta = dump(keys[self._position : end])
-            self.carried_bytes += len(dumps(delta))
-            carried.append({operator: {place: (kind, delta)}})
+            delta = {operator: {place: (kind, dump(keys[self._position : end]))}}
+            carried.append(dumps(delta))
+            self.carried_bytes += len(carried[-1])
             self._position = end
             if end >= len(keys):
                 self._part, self._position = self._part + 1, 0

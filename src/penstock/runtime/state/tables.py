@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.core.key_groups import stable_hash
-from penstock.runtime.codec import Frozen, dumps, freeze, thaw
+from penstock.runtime.codec import ATOMIC, Frozen, dumps, freeze, thaw
 
 _MISSING: Any = object()
 
@@ -63,7 +63,8 @@ class ValueTable(Table):
 
     def __init__(self) -> None:
         super().__init__()
-        self._dirty: set[Any] = set()
+        #: In order of writing: to go through many keys in another order is slow.
+        self._dirty: dict[Any, None] = {}
         #: Thawed since the last delta: the user may have changed the object in place.
         self._live: dict[Any, Frozen] = {}
 
@@ -77,7 +78,7 @@ class ValueTable(Table):
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value; None removes it."""
-        self._dirty.add(key)
+        self._dirty[key] = None
         if value is None:
             self.data.pop(key, None)
         else:
@@ -86,7 +87,7 @@ class ValueTable(Table):
     def remove(self, key: Any) -> None:
         """Forget the value."""
         if self.data.pop(key, None) is not None:
-            self._dirty.add(key)
+            self._dirty[key] = None
 
     def take_delta(self) -> Any:
         """See `Table.take_delta`."""
@@ -96,15 +97,16 @@ class ValueTable(Table):
             value = data.get(key)
             if value is None:
                 removes.append(key)
-            else:
-                entry = data[key] = freeze(value)
-                puts.append((key, entry))
+                continue
+            if type(value) not in ATOMIC and (entry := freeze(value)) is not value:
+                value = data[key] = entry
+            puts.append((key, value))
         for key, before in live.items():
             if key not in dirty:
                 entry = data[key] = freeze(data[key])
                 if entry != before:
                     puts.append((key, entry))
-        self._dirty = set()
+        self._dirty = {}
         self._live = {}
         return (puts, removes) if puts or removes else None
 
