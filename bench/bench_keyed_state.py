@@ -1,8 +1,8 @@
 """How fast is a KeyedProcessFunction with a ValueState, and with a MapState?
 
 Each workload runs at two sizes in one process; the marginal rate between them leaves the start of
-the job out. `--pyflink PYTHON` runs the same programs on PyFlink as well, with the interpreter of an
-environment that has it: but for the word after `from` they are PyFlink programs.
+the job out. `--pyflink PYTHON` runs the same program on PyFlink as well, with the interpreter of an
+environment that has it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 PROGRAM = Path(__file__).parent / "keyed_state_program.py"
 KEYS = 10_000
 #: Records of the smaller and of the larger run, by API: both are to take some seconds.
-SIZES = {"penstock": (1_000_000, 4_000_000), "pyflink": (20_000, 100_000)}
+SIZES = {"penstock": (1_000_000, 4_000_000), "pyflink": (20_000, 80_000)}
 WORKLOADS = ("value", "map", "list", "value with ttl")
 
 

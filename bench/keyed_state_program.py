@@ -4,90 +4,109 @@ Arguments: the API, the workload, how many keys, and how many records each run h
 printed is a JSON list of the seconds that the runs took.
 """
 
-from __future__ import annotations
-
-import importlib
 import json
 import sys
 import time
 
-
-class Names:
-    """The names of an API, wherever its modules have them."""
-
-    def __init__(self, api: str) -> None:
-        modules = ("datastream", "datastream.state", "datastream.connectors.number_seq", "common")
-        self.modules = [importlib.import_module(f"{api}.{module}") for module in modules]
-
-    def __getattr__(self, name: str):
-        return next(vars(module)[name] for module in self.modules if hasattr(module, name))
-
-
-def make_function(names: Names, workload: str):
-    """Return a function that counts by key and answers only some of the records."""
-
-    class Value(names.KeyedProcessFunction):
-        def open(self, runtime_context):
-            descriptor = names.ValueStateDescriptor("count", names.Types.LONG())
-            if "ttl" in workload:
-                life = names.StateTtlConfig.new_builder(names.Time.hours(1)).build()
-                descriptor.enable_time_to_live(life)
-            self.count = runtime_context.get_state(descriptor)
-
-        def process_element(self, value, ctx):
-            count = (self.count.value() or 0) + 1
-            self.count.update(count)
-            if count % 1000 == 0:
-                yield count
-
-    class Map(names.KeyedProcessFunction):
-        def open(self, runtime_context):
-            types = names.Types.LONG(), names.Types.LONG()
-            descriptor = names.MapStateDescriptor("counts", *types)
-            self.counts = runtime_context.get_map_state(descriptor)
-
-        def process_element(self, value, ctx):
-            name = value % 7
-            count = (self.counts.get(name) or 0) + 1
-            self.counts.put(name, count)
-            if count % 1000 == 0:
-                yield count
-
-    class List(names.KeyedProcessFunction):
-        def open(self, runtime_context):
-            descriptor = names.ListStateDescriptor("kept", names.Types.LONG())
-            self.kept = runtime_context.get_list_state(descriptor)
-            self.seen = 0
-
-        def process_element(self, value, ctx):
-            self.kept.add(value)
-            self.seen += 1
-            if self.seen % 1000 == 0:
-                yield len(list(self.kept.get()))
-                self.kept.clear()
-
-    return {"value": Value, "value with ttl": Value, "map": Map, "list": List}[workload]()
+if sys.argv[1] == "pyflink":
+    from pyflink.common import Time, Types, WatermarkStrategy
+    from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+    from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+    from pyflink.datastream.state import (
+        ListStateDescriptor,
+        MapStateDescriptor,
+        StateTtlConfig,
+        ValueStateDescriptor,
+    )
+else:
+    from penstock.common import Time, Types, WatermarkStrategy
+    from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+    from penstock.datastream.connectors.number_seq import NumberSequenceSource
+    from penstock.datastream.state import (
+        ListStateDescriptor,
+        MapStateDescriptor,
+        StateTtlConfig,
+        ValueStateDescriptor,
+    )
 
 
-def run(names: Names, workload: str, keys: int, size: int) -> float:
+class Value(KeyedProcessFunction):
+    """Count in a ValueState."""
+
+    def __init__(self, expires):
+        self.expires = expires
+
+    def open(self, runtime_context):
+        descriptor = ValueStateDescriptor("count", Types.LONG())
+        if self.expires:
+            descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.hours(1)).build())
+        self.count = runtime_context.get_state(descriptor)
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if count % 1000 == 0:
+            yield count
+
+
+class Map(KeyedProcessFunction):
+    """Count in a MapState, by the last digit of the record."""
+
+    def open(self, runtime_context):
+        descriptor = MapStateDescriptor("counts", Types.LONG(), Types.LONG())
+        self.counts = runtime_context.get_map_state(descriptor)
+
+    def process_element(self, value, ctx):
+        digit = value % 7
+        count = (self.counts.get(digit) or 0) + 1
+        self.counts.put(digit, count)
+        if count % 1000 == 0:
+            yield count
+
+
+class List(KeyedProcessFunction):
+    """Keep records in a ListState, and read some of the lists."""
+
+    def open(self, runtime_context):
+        self.kept = runtime_context.get_list_state(ListStateDescriptor("kept", Types.LONG()))
+        self.seen = 0
+
+    def process_element(self, value, ctx):
+        self.kept.add(value)
+        self.seen += 1
+        if self.seen % 1000 == 0:
+            yield len(list(self.kept.get()))
+            self.kept.clear()
+
+
+FUNCTIONS = {
+    "value": lambda: Value(expires=False),
+    "value with ttl": lambda: Value(expires=True),
+    "map": Map,
+    "list": List,
+}
+
+
+def run(workload, keys, size):
     """Run the job and return its seconds."""
-    env = names.StreamExecutionEnvironment.get_execution_environment()
+    env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    source = names.NumberSequenceSource(0, size - 1)
-    numbers = env.from_source(source, names.WatermarkStrategy.no_watermarks(), "numbers")
-    keyed = numbers.key_by(lambda number: number % keys, names.Types.LONG())
-    counts = keyed.process(make_function(names, workload), names.Types.LONG())
+    if sys.argv[1] == "pyflink":
+        env.set_python_executable(sys.executable)
+    source = NumberSequenceSource(0, size - 1)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    keyed = numbers.key_by(lambda number: number % keys, Types.LONG())
+    counts = keyed.process(FUNCTIONS[workload](), Types.LONG())
     counts.filter(lambda count: count < 0).print()
     began = time.perf_counter()
     env.execute(workload)
     return time.perf_counter() - began
 
 
-def main() -> None:
-    api, workload, keys, *sizes = sys.argv[1:]
-    names = Names(api)
-    run(names, workload, int(keys), int(sizes[0]))  # the JVM compiles its hot code
-    print(json.dumps([run(names, workload, int(keys), int(size)) for size in sizes]))
+def main():
+    workload, keys, *sizes = sys.argv[2:]
+    run(workload, int(keys), int(sizes[0]))  # the JVM compiles its hot code
+    print(json.dumps([run(workload, int(keys), int(size)) for size in sizes]))
 
 
 if __name__ == "__main__":

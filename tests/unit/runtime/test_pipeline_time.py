@@ -180,3 +180,19 @@ def test_no_watermark_but_the_last_one_in_batch_mode() -> None:
     job.run({0: [("a", 10), ("a", 20)]})
     job.run({0: batch([("a", 30)], marks=[(0, 25)])}, ended=True)
     assert [mark for _, mark in job.values()] == [MIN_WATERMARK] * 3
+
+
+def test_a_slot_that_gets_no_record_still_hears_that_an_idle_stream_is_back() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda value, timestamp: value[2]
+    )
+    plan = Planner(parallelism=2)
+    source = plan.source(strategy=strategy.with_idleness(Duration.of_millis(100)))
+    plan.sink(plan.keyed(KeyedProcessSpec(Alarm()), source, first))
+    job = Runner(plan.build())
+    job.run({0: [("a", "event", 50), ("e", "event", 50), ("b", "none", 20)]}, time=1000)
+    assert {subtask for subtask, _, _ in job.written["sink"]} == {0, 1}
+    job.run(time=1100)
+    job.run({0: [("b", "none", 60)]}, time=1200)  # a record for one slot, a watermark for both
+    fired = {value[1] for value in job.values() if value[0] == "timer"}
+    assert fired == {"a", "e"}

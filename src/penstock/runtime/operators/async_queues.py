@@ -1,26 +1,31 @@
 """What an asynchronous operator waits for, and the order in which it leaves.
 
-The calls of a queue finish on another thread; everything else happens on the operator's.
+Calls finish on the event loop's thread; everything else happens on the operator's.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from concurrent.futures import Future, wait
 from queue import Empty, SimpleQueue
 from typing import Any
 
 
 class Call:
-    """A record under way."""
+    """A record under way, and what became of it once it is `done`."""
 
-    __slots__ = ("future", "segment", "timestamp", "value")
+    __slots__ = ("done", "error", "result", "segment", "task", "timer", "timestamp", "value")
 
-    def __init__(self, value: Any, timestamp: int | None, future: Future[Any]) -> None:
+    def __init__(self, value: Any, timestamp: int | None) -> None:
         self.value = value
         self.timestamp = timestamp
-        self.future = future
         self.segment = 0
+        self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        # Of the event loop's thread alone:
+        self.task: asyncio.Task[Any] | None = None
+        self.timer: asyncio.TimerHandle | None = None
 
 
 class Mark:
@@ -38,6 +43,8 @@ class OrderedQueue:
     def __init__(self) -> None:
         self._entries: deque[Call | Mark] = deque()
         self.calls = 0
+        #: Filled by the event loop's thread, after the call is marked as done.
+        self.finished: SimpleQueue[Call] = SimpleQueue()
 
     def add(self, call: Call) -> None:
         """Take a call in."""
@@ -54,22 +61,23 @@ class OrderedQueue:
         :param block: wait for it; else None if it has not come.
         :returns: None also if the queue is empty.
         """
+        # Which calls have finished does not matter here, only that the first one has.
+        while not self.finished.empty():
+            self.finished.get()
         if not self._entries:
             return None
         entry = self._entries[0]
         if isinstance(entry, Call):
-            if not entry.future.done():
+            while not entry.done:
                 if not block:
                     return None
-                wait([entry.future])
+                self.finished.get()
             self.calls -= 1
         return self._entries.popleft()
 
-    def cancel(self) -> None:
-        """Give all calls up."""
-        for entry in self._entries:
-            if isinstance(entry, Call):
-                entry.future.cancel()
+    def under_way(self) -> list[Call]:
+        """Return the calls that have not left."""
+        return [entry for entry in self._entries if isinstance(entry, Call)]
 
 
 class UnorderedQueue:
@@ -80,8 +88,9 @@ class UnorderedQueue:
 
     def __init__(self) -> None:
         self.calls = 0
+        #: Filled by the event loop's thread, after the call is marked as done.
+        self.finished: SimpleQueue[Call] = SimpleQueue()
         self._under_way: set[Call] = set()
-        self._finished: SimpleQueue[Call] = SimpleQueue()  # filled by the event loop's thread
         self._ready: deque[Call] = deque()
         self._first = 0  # number of the first segment
         self._counts: deque[int] = deque([0])  # calls that have not left, by segment
@@ -94,7 +103,6 @@ class UnorderedQueue:
         self._counts[-1] += 1
         self.calls += 1
         self._under_way.add(call)
-        call.future.add_done_callback(lambda _: self._finished.put(call))
 
     def add_mark(self, mark: Mark) -> None:
         """Take a watermark in."""
@@ -111,17 +119,18 @@ class UnorderedQueue:
             if self._counts[0] == 0:
                 return self._end_segment() if self._marks else None
             try:
-                call = self._finished.get(block=block)
+                call = self.finished.get(block=block)
             except Empty:
                 return None
-            self._under_way.discard(call)
             if call.segment == self._first:
                 self._ready.append(call)
             else:
                 self._held.setdefault(call.segment, []).append(call)
         self._counts[0] -= 1
         self.calls -= 1
-        return self._ready.popleft()
+        call = self._ready.popleft()
+        self._under_way.discard(call)
+        return call
 
     def _end_segment(self) -> Mark:
         self._counts.popleft()
@@ -129,7 +138,6 @@ class UnorderedQueue:
         self._ready.extend(self._held.pop(self._first, ()))
         return self._marks.popleft()
 
-    def cancel(self) -> None:
-        """Give all calls up."""
-        for call in self._under_way:
-            call.future.cancel()
+    def under_way(self) -> list[Call]:
+        """Return the calls that have not left."""
+        return list(self._under_way)

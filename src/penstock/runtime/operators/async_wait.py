@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from functools import partial
 from typing import Any
 
 from penstock.core.functions import AsyncFunctionDescriptor
@@ -38,6 +39,7 @@ class AsyncWaitOperator(Operator):
         self._capacity = descriptor.capacity
         ordered = descriptor.output_mode is AsyncFunctionDescriptor.OutputMode.ORDERED
         self._queue: OrderedQueue | UnorderedQueue = OrderedQueue() if ordered else UnorderedQueue()
+        self._loop = worker_loop()
         super().open()
 
     # --- input ----------------------------------------------------------------------------
@@ -46,8 +48,9 @@ class AsyncWaitOperator(Operator):
         """Take one record."""
         while self._queue.calls >= self._capacity:
             self._send_next(block=True)
-        future = asyncio.run_coroutine_threadsafe(self._answer(value), worker_loop())
-        self._queue.add(Call(value, self.scope.timestamp, future))
+        call = Call(value, self.scope.timestamp)
+        self._queue.add(call)
+        self._loop.call_soon_threadsafe(self._start, call)
         self._send_ready()
 
     def advance_watermark(self, watermark: int) -> None:
@@ -70,18 +73,34 @@ class AsyncWaitOperator(Operator):
 
     # --- on the event loop ----------------------------------------------------------------
 
-    async def _answer(self, value: Any) -> Any:
-        """Return what a record becomes, or that its time was over."""
-        if self._seconds is None:
-            return await self._try(value)
-        # Not `wait_for`: its TimeoutError looks like one that the user's function may raise.
-        work = asyncio.ensure_future(self._try(value))
-        done, _ = await asyncio.wait({work}, timeout=self._seconds)
-        if done:
-            return work.result()
-        work.add_done_callback(_look_at)
-        work.cancel()
-        return _TIMED_OUT
+    def _start(self, call: Call) -> None:
+        task = call.task = self._loop.create_task(self._try(call.value))
+        if self._seconds is not None:
+            call.timer = self._loop.call_later(self._seconds, self._expire, call)
+        task.add_done_callback(partial(self._end, call))
+
+    def _end(self, call: Call, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            error: BaseException | None = RuntimeError("the call was cancelled")
+        else:
+            error = task.exception()
+        if call.done:  # its time was over before
+            return
+        if call.timer is not None:
+            call.timer.cancel()
+        call.error = error
+        call.result = None if error is not None else task.result()
+        self._tell(call)
+
+    def _expire(self, call: Call) -> None:
+        assert call.task is not None
+        call.result = _TIMED_OUT
+        self._tell(call)
+        call.task.cancel()
+
+    def _tell(self, call: Call) -> None:
+        call.done = True
+        self._queue.finished.put(call)
 
     async def _try(self, value: Any) -> Any:
         """Call the function, again if the retry strategy says so."""
@@ -135,13 +154,14 @@ class AsyncWaitOperator(Operator):
         try:
             self._send(entry)
         except BaseException:
-            self._queue.cancel()
+            self._loop.call_soon_threadsafe(_cancel, self._queue.under_way())
             raise
         return True
 
     def _send(self, call: Call) -> None:
-        value = call.value
-        results = call.future.result()
+        value, results = call.value, call.result
+        if call.error is not None:
+            raise call.error
         if results is _TIMED_OUT:
             results = self._function.timeout(value)
         if isinstance(results, (str, bytes)) or not hasattr(results, "__iter__"):
@@ -157,7 +177,7 @@ class AsyncWaitOperator(Operator):
         scope.timestamp = before
 
 
-def _look_at(work: asyncio.Future[Any]) -> None:
-    """Take note of how a call ended that nobody waits for: asyncio complains otherwise."""
-    if not work.cancelled():
-        work.exception()
+def _cancel(calls: list[Call]) -> None:
+    for call in calls:
+        if call.task is not None:
+            call.task.cancel()

@@ -134,3 +134,11 @@ def test_a_handle_is_never_pickled(backend: KeyedBackend, what: str) -> None:
     }
     with pytest.raises(TypeError, match="a state handle cannot be pickled"):
         pickle.dumps(handles[what])
+
+
+def test_timers_that_are_all_gone_are_written_anew_for_their_number(backend: KeyedBackend) -> None:
+    assert backend.inventory() == []
+    backend.event_timers.register(10, "a")
+    backend.event_timers.delete(10, "a")
+    ((_, kind, keys, dump),) = backend.inventory()
+    assert (kind, keys, dump(keys)) == ("timers", [], ([], [], 1))
