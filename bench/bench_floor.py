@@ -16,9 +16,8 @@ import time
 from itertools import pairwise
 from typing import Any
 
-from penstock.common import Configuration
+from penstock.common import Configuration, WatermarkStrategy
 from penstock.connectors.number_sequence import NumberSequenceSource
-from penstock.common import WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.spark import attempt, query
 
