@@ -11,7 +11,7 @@ import pickle
 import sys
 import types
 from collections import OrderedDict
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import cloudpickle
@@ -29,8 +29,6 @@ class Job:
 
     token: str
     plan: ExecutionPlan
-    #: Task instances between batches: see `penstock.runtime.slot` and `source_task`.
-    tasks: dict[Any, Any] = field(default_factory=dict)
 
 
 _jobs: OrderedDict[str, Job] = OrderedDict()

@@ -23,6 +23,7 @@ _CONTEXT = {
     # Several jobs in one process take turns instead of waiting for each other's batches.
     "spark.scheduler.mode": "FAIR",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "penstock.spark.daemon",
     # Bookkeeping for a UI that nobody looks at.
     "spark.ui.retainedJobs": "5",
     "spark.ui.retainedStages": "5",
