@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-ON_SPARK = Path(__file__).parent / "spark"
+TESTS = Path(__file__).parent
+ON_SPARK = TESTS / "spark"
 
 
 class NoSpark:
@@ -37,6 +38,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # Looking for doctests imports a file, and with it would run the programs that tests run.
+    if TESTS in collection_path.parents and collection_path.suffix == ".py":
+        return None if collection_path.name.startswith(("test_", "conftest")) else True
     # Modules there may import pyspark, which is not to be had in such a run.
     if config.getoption("markexpr") == "not spark" and collection_path == ON_SPARK:
         return True
