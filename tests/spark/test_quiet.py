@@ -19,7 +19,7 @@ def test_what_a_program_shows() -> None:
     assert error == (
         "penstock.errors.UserFunctionError: check() of operator 'Map' raised ValueError: "
         "three is too many\n"
-        f"  where: operator 'Map', built at {PROGRAM}:16\n"
+        f"  where: operator 'Map', built at {PROGRAM}:17\n"
         "  got:   record 3\n"
         "  to do: correct the function, or catch the exception inside it\n"
         "Traceback (most recent call last):\n"

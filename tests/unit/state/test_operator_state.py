@@ -214,6 +214,21 @@ def test_a_batch_writes_what_changed_in_it() -> None:
     assert second < 2_000
 
 
+def test_a_list_that_is_saved_as_it_was_is_not_written() -> None:
+    harness = OneInputHarness(LargeMap())
+    harness.process_element("fill")
+    harness.cut()
+    state: Any = harness.operator.context.operator_state.get_list_state(
+        ListStateDescriptor("elements")
+    )
+    state.update(list(state.get()))
+    assert harness.operator.take_delta() == {}
+    state.update([1, *list(state.get())[1:]])
+    harness.operator.take_delta()
+    state.update([True, *list(state.get())[1:]])
+    assert len(harness.operator.take_delta()) == 1
+
+
 @pytest.mark.parametrize("parallelism", [1, 2, 3, 5])
 @pytest.mark.parametrize("states", [[[1, 2, 3], [4], []], [[]], [[1], [2], [3], [4]]])
 def test_lists_are_dealt_out_evenly(states: list[list[int]], parallelism: int) -> None:

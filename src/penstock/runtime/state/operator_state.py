@@ -6,7 +6,7 @@ keyed state: the cost of a batch follows what changed in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from penstock.core.state import (
@@ -16,6 +16,7 @@ from penstock.core.state import (
     StateDescriptor,
 )
 from penstock.errors import StateError, show_value
+from penstock.runtime.codec import dumps, freeze
 from penstock.runtime.state.broadcast_state import BroadcastStateHandle
 from penstock.runtime.state.handles import KeyContext, ListStateHandle
 from penstock.runtime.state.tables import TABLES, ListTable, MapTable, Table
@@ -26,13 +27,24 @@ _PREFIX = "\0operator "
 WHOLE = ()
 
 
-class OperatorListTable(ListTable):
+class _OperatorLists(ListTable):
+    """A list that functions write anew with every batch, most often as it was."""
+
+    def replace(self, key: Any, values: Iterable[Any]) -> None:
+        """Set the whole list; an empty one removes it."""
+        values = list(values)
+        # As bytes: 1 and True are equal, but not the same.
+        if dumps([freeze(value) for value in values]) != dumps(self.data.get(key, [])):
+            super().replace(key, values)
+
+
+class OperatorListTable(_OperatorLists):
     """A list that is dealt out among the subtasks when their number changes."""
 
     kind = "operator-list"
 
 
-class OperatorUnionTable(ListTable):
+class OperatorUnionTable(_OperatorLists):
     """A list of which every subtask gets the whole when their number changes."""
 
     kind = "operator-union"

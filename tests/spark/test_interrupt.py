@@ -1,0 +1,27 @@
+"""Ctrl-C ends a job in order: it is cancelled, and the program sees a KeyboardInterrupt."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.spark.conftest import RunProgram
+
+PROGRAM = Path(__file__).parent / "programs" / "waiting.py"
+
+
+@pytest.mark.timeout(300)
+def test_an_interrupt_cancels_the_job(run_program: RunProgram, tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    with run_program(PROGRAM, checkpoints) as program:
+        assert program.process.stdout is not None
+        assert program.process.stdout.readline() == "begun\n"
+        assert (checkpoints / "waiting").is_dir()
+        program.process.send_signal(signal.SIGINT)
+        program.process.wait(timeout=60)
+    assert program.process.returncode == -signal.SIGINT
+    assert (tmp_path / "stderr.txt").read_text().endswith("KeyboardInterrupt\n")
+    assert "py4j" not in (tmp_path / "stderr.txt").read_text()
+    assert not (checkpoints / "waiting").exists()

@@ -1,0 +1,53 @@
+"""Sessions: one context for all jobs, settings of each job its own, the user's wishes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import ConfigurationError
+from penstock.spark.session import open_session
+from penstock.spark.settings import context_settings, session_settings
+
+
+def test_jobs_share_the_context_and_nothing_else(session: SparkSession) -> None:
+    one, two = open_session({}, 3), open_session({"spark.sql.ansi.enabled": "false"}, 5)
+    assert one.sparkContext is two.sparkContext is session.sparkContext
+    assert one.conf.get("spark.sql.shuffle.partitions") == "3"
+    assert two.conf.get("spark.sql.shuffle.partitions") == "5"
+    assert two.conf.get("spark.sql.ansi.enabled") == "false"
+
+
+def test_another_master_in_the_same_process(session: SparkSession) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_session({"penstock.master": "local[7]"}, 1)
+    assert str(caught.value) == (
+        "Spark is running already, on another master\n"
+        "  where: configuration key penstock.master\n"
+        "  got:   'local[7]', while this process uses 'local[2,4]'\n"
+        "  to do: use one master in a process, or stop the SparkContext first"
+    )
+
+
+def test_keys_of_spark_are_passed_on() -> None:
+    given = {
+        "spark.ui.enabled": "true",
+        "spark.driver.extraJavaOptions": "-XX:+UseG1GC -Dx=1",
+        "spark.sql.shuffle.partitions": "200",
+        "parallelism.default": "4",
+    }
+    settings = context_settings(given, Path("some.jar"))
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["spark.driver.extraJavaOptions"] == (
+        "-XX:TieredStopAtLevel=1 -XX:+UseG1GC -Dx=1"
+    )
+    assert "parallelism.default" not in settings
+    assert session_settings(given, 6)["spark.sql.shuffle.partitions"] == "6"
+
+
+def test_a_remote_master_gets_nothing_of_this_machine() -> None:
+    settings = context_settings({"penstock.master": "spark://host:7077"}, Path("some.jar"))
+    assert settings["spark.master"] == "spark://host:7077"
+    assert not {"spark.driver.host", "spark.hadoop.fs.file.impl"} & set(settings)
