@@ -62,6 +62,17 @@ def test_a_closed_server_is_noticed_at_once(server: rpc.RpcServer) -> None:
         rpc.call(address, "double", 1)
 
 
+def test_a_server_leaves_no_thread_behind(server: rpc.RpcServer) -> None:
+    assert rpc.call(server.address, "double", 1) == 2
+    own = [t for t in threading.enumerate() if t.name.startswith("penstock-rpc")]
+    assert len(own) >= 2
+    server.close()
+    server.close()
+    for thread in own:
+        thread.join(timeout=5)
+    assert not any(thread.is_alive() for thread in own)
+
+
 def test_an_answer_that_does_not_come(
     seen: list[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,9 +9,9 @@ from penstock.graph.plan import PlanOperator
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 from penstock.runtime.operators.base import Operator
-from penstock.runtime.operators.broadcast import (
-    BroadcastProcessOperator,
-    KeyedBroadcastProcessOperator,
+from penstock.runtime.operators.broadcast_batch import (
+    make_broadcast_operator,
+    make_keyed_broadcast_operator,
 )
 from penstock.runtime.operators.co import (
     CoFlatMapOperator,
@@ -49,8 +49,8 @@ OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.CoProcessSpec: CoProcessOperator,
     specs.KeyedCoProcessSpec: KeyedCoProcessOperator,
     specs.WithStateSpec: WithStateOperator,
-    specs.BroadcastProcessSpec: BroadcastProcessOperator,
-    specs.KeyedBroadcastProcessSpec: KeyedBroadcastProcessOperator,
+    specs.BroadcastProcessSpec: make_broadcast_operator,
+    specs.KeyedBroadcastProcessSpec: make_keyed_broadcast_operator,
     specs.AsyncWaitSpec: AsyncWaitOperator,
     specs.WindowSpec: make_window_operator,
     specs.CoGroupSpec: make_co_group_operator,

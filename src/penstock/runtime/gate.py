@@ -7,6 +7,7 @@ minimum over its live channels and only ever rises. A channel that has said noth
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
@@ -83,6 +84,10 @@ class Gate:
         if all(self._ended):
             self.finished = True
             self._operator.finish_input()
+
+    def have_ended(self, edges: Collection[int]) -> bool:
+        """Tell whether all channels of some edges have ended."""
+        return all(self._ended[i] for (edge, _), i in self._index.items() if edge in edges)
 
     def _rise_to_minimum(self) -> None:
         aligned = zip(self._watermarks, self._aligned, strict=True)

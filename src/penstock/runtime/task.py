@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -56,6 +57,9 @@ class Task:
         self.operators: list[Operator] = [self._make(op) for op in operators]
         self._operator = {op.plan.id: op for op in self.operators}
         self._gates = {op.plan.id: self._gate(op) for op in self.operators}
+        for operator in self.operators:
+            gate = self._gates[operator.plan.id]
+            operator.input_has_ended = partial(_has_ended, gate, operator.plan)
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
@@ -328,3 +332,7 @@ class Task:
         """Close what has been opened; a second time, nothing."""
         while self._open:
             self._open.pop(0).close()
+
+
+def _has_ended(gate: Gate, plan: PlanOperator, input_index: int) -> bool:
+    return gate.have_ended([edge.id for edge in plan.inputs if edge.input_index == input_index])

@@ -6,9 +6,11 @@ the user's process. They reach the coordinator over a local socket, with a secre
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -63,7 +65,8 @@ class RpcServer:
         self._listener = Listener(place, authkey=bytes.fromhex(self._secret))
         self._closed = False
         self._open: set[Connection[Any, Any]] = set()
-        threading.Thread(target=self._accept, name="penstock-rpc", daemon=True).start()
+        self._acceptor = threading.Thread(target=self._accept, name="penstock-rpc", daemon=True)
+        self._acceptor.start()
 
     @property
     def address(self) -> Address:
@@ -73,11 +76,22 @@ class RpcServer:
         return Address(str(text), self._secret)
 
     def close(self) -> None:
-        """Take no more calls."""
+        """Take no more calls. May be called again."""
+        if self._closed:
+            return
         self._closed = True
-        self._listener.close()
+        # Closing a socket does not wake a thread that waits on it, and takes the handle from under
+        # its feet: a last visitor ends the wait for new ones, a shutdown that for the next call.
+        with contextlib.suppress(JobFailedError):
+            _connect(self.address).close()
+        self._acceptor.join()
         for connection in list(self._open):
-            connection.close()
+            with (
+                contextlib.suppress(OSError),
+                socket.socket(fileno=os.dup(connection.fileno())) as s,
+            ):
+                s.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _accept(self) -> None:
@@ -85,8 +99,11 @@ class RpcServer:
             try:
                 connection = self._listener.accept()
             except (OSError, EOFError, AuthenticationError):
-                # Closed, or a caller that does not know the secret.
+                # A caller that does not know the secret, or has gone again.
                 continue
+            if self._closed:
+                connection.close()
+                return
             self._open.add(connection)
             threading.Thread(
                 target=self._serve, args=(connection,), name="penstock-rpc-call", daemon=True

@@ -22,6 +22,7 @@ from penstock.datastream import (
     KeyedBroadcastProcessFunction,
     OutputTag,
     RuntimeContext,
+    RuntimeExecutionMode,
     StreamExecutionEnvironment,
     TimeDomain,
 )
@@ -364,6 +365,51 @@ class Watermarks(KeyedBroadcastProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield "timer", timestamp, ctx.current_watermark()
+
+
+# --- BATCH mode -------------------------------------------------------------------------------
+
+
+def in_batch_mode(keyed: bool) -> Any:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        rules = env.from_collection([("a", 2), ("b", 3), ("c", 4), ("a", 5)]).broadcast(RULES)
+        data = env.from_collection([(name, n) for n in range(6) for name in "abc"])
+        if keyed:
+            return data.key_by(lambda pair: pair[0]).connect(rules).process(KeyedRules())
+        return data.rebalance().connect(rules).process(Rules())
+
+    return build
+
+
+class KeyedRules(KeyedBroadcastProcessFunction):
+    """As `Rules`, with a count by key and a timer at the end."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", default_value=0))
+
+    def process_element(self, value: tuple[str, int], ctx: Any) -> Iterator[Any]:
+        assert ctx.get_current_key() == value[0]
+        self.count.update(self.count.value() + 1)
+        ctx.timer_service().register_event_time_timer(10)
+        yield value[0], value[1] * ctx.get_broadcast_state(RULES).get(value[0])
+
+    def process_broadcast_element(self, value: tuple[str, int], ctx: Any) -> None:
+        ctx.get_broadcast_state(RULES).put(*value)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), "count", self.count.value()
+
+
+@pytest.mark.parametrize("cuts", [None, 1, 3, lambda batch, uid: 1 if batch % 2 else 9])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_in_batch_mode_all_rules_come_before_any_data(keyed: bool, cuts: Any) -> None:
+    factors = {"a": 5, "b": 3, "c": 4}
+    expected: list[Any] = [(name, n * f) for n in range(6) for name, f in factors.items()]
+    if keyed:
+        expected += [(name, "count", 6) for name in factors]
+    found = run(in_batch_mode(keyed), 2, cuts, ["x", "y"])
+    assert sorted(found, key=str) == sorted(expected, key=str)
 
 
 # --- the API ----------------------------------------------------------------------------------

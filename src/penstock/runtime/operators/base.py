@@ -45,6 +45,8 @@ class Operator:
         self.emit: Callable[[Any], None]
         self.emit_all: Callable[[Iterable[Any]], None]
         self.output: Output
+        #: Tells whether nothing more will come from an input. The task knows.
+        self.input_has_ended: Callable[[int], bool] = lambda index: self.finished
 
     def wire(self, output: Output) -> None:
         """Connect the output. Called once, before `open`."""
