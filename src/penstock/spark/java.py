@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock.errors import JavaNotFoundError
 
 OLDEST = 17
-_TODO = (
+_REMEDY = (
     f"install a Java runtime, version {OLDEST} or newer (Debian and Ubuntu: "
     f"apt-get install openjdk-{OLDEST}-jre-headless), or set JAVA_HOME to one"
 )
@@ -31,7 +31,7 @@ def check_java(environ: Mapping[str, str] | None = None) -> str:
         raise JavaNotFoundError(
             "Spark needs Java, and none was found",
             where=f"JAVA_HOME={home}" if home else "JAVA_HOME is not set, no java on the PATH",
-            todo=_TODO,
+            todo=_REMEDY,
         )
     version = _version(java)
     if version < OLDEST:
@@ -39,7 +39,7 @@ def check_java(environ: Mapping[str, str] | None = None) -> str:
             f"Spark needs Java {OLDEST} or newer",
             where=java,
             got=f"Java {version}" if version else "a program that does not tell its version",
-            todo=_TODO,
+            todo=_REMEDY,
         )
     return java
 
