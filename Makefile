@@ -2,7 +2,8 @@
 
 VENV   ?= .venv
 PY     := $(VENV)/bin/python
-BENCH  ?= $(wildcard bench/bench_*.py)
+BENCH  ?= bench.growth bench.compare
+QUICK  ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo format lint check test bench clean
@@ -34,8 +35,8 @@ check: lint ## lint, and the tests that need no Spark: what to run before each c
 test: lint java ## lint, and all tests; quick ones first, those on Spark last
 	$(PY) -m pytest -q
 
-bench: $(VENV)/.dev java ## run the benchmarks (BENCH=bench/bench_x.py for one of them)
-	@for script in $(BENCH); do echo "== $$script"; $(PY) $$script || exit 1; done
+bench: $(VENV)/.dev java ## measure beside the peers, which it installs (QUICK=1: in some minutes)
+	@for module in $(BENCH); do echo "== $$module"; $(PY) -m $$module $(if $(QUICK),--quick) || exit 1; done
 
 clean: ## remove the environment and everything that was generated
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -2,7 +2,8 @@
 
 A keyed sum with a few records a batch, in one slot for each core: the time of a batch is overhead.
 Printed: medians of Spark's own figures for successive stretches of batches, since the JVM takes a
-few hundred batches to warm up. `wall` is from the end of one batch to the end of the next.
+few hundred batches to warm up. `wall` is from the end of one batch to the end of the next, `cpu`
+what all processes of the job spent on a batch, which other work on the machine changes little.
 
     python bench/bench_floor.py --batches 400
     python bench/bench_floor.py --levels 2 --set spark.sql.codegen.wholeStage=false
@@ -11,9 +12,11 @@ few hundred batches to warm up. `wall` is from the end of one batch to the end o
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from penstock.common import Configuration, WatermarkStrategy
@@ -26,7 +29,21 @@ KEYS = 8
 STRETCH = 50
 
 
-def watch(ends: list[float], queries: list[Any]) -> None:
+def cpu_ms() -> float:
+    """Return what this process and all that it started have spent so far."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(fields[2]) == os.getpgrp() or stat.parent.name == str(os.getpid()):
+            # Of the process, and of its children that have ended.
+            ticks += sum(map(int, fields[11:15]))
+    return 1000 * ticks / os.sysconf("SC_CLK_TCK")
+
+
+def watch(ends: list[tuple[float, float]], queries: list[Any]) -> None:
     """Note when batches are recorded, and keep the query for its figures."""
     start = query.start_query
 
@@ -35,7 +52,8 @@ def watch(ends: list[float], queries: list[Any]) -> None:
 
         def noted(batch_id: int, payloads: list[bytes]) -> None:
             commit(batch_id, payloads)
-            ends.append(time.perf_counter())
+            spent = cpu_ms() if len(ends) % STRETCH == 0 else 0
+            ends.append((time.perf_counter(), spent))
 
         queries.append(start(*arguments, **{**options, "commit": noted}))
         return queries[-1]
@@ -43,35 +61,40 @@ def watch(ends: list[float], queries: list[Any]) -> None:
     attempt.start_query = started
 
 
-def build(env: StreamExecutionEnvironment, records: int, levels: int) -> None:
+def build(env: StreamExecutionEnvironment, records: int, levels: int, readers: int) -> None:
     source = NumberSequenceSource(0, records - 1)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    stream = stream.set_parallelism(1).map(lambda n: (n % KEYS, n))
+    stream = stream.set_parallelism(readers)
+    # With the same parallelism, or there would be an exchange between the two.
+    stream = stream.map(lambda n: (n % KEYS, n)).set_parallelism(readers)
     for _ in range(levels):
         stream = stream.key_by(lambda pair: pair[0]).sum(1)
     stream.filter(lambda pair: False).print()
 
 
-def report(progress: list[Any], ends: list[float]) -> None:
-    walls = [1000 * (b - a) for a, b in pairwise(ends)]
+def report(progress: list[Any], ends: list[tuple[float, float]]) -> None:
+    walls = [1000 * (b - a) for (a, _), (b, _) in pairwise(ends)]
+    spent = [cpu for _, cpu in ends[::STRETCH]]
     figures = [dict(p["durationMs"]) for p in progress if p["numInputRows"]]
     names = ["triggerExecution", "addBatch", "queryPlanning", "latestOffset", "walCommit"]
     names.append("commitOffsets")
-    print(f"{'batches':>12}{'wall':>8}" + "".join(f"{name:>18}" for name in names))
+    print(f"{'batches':>12}{'wall':>8}{'cpu':>8}" + "".join(f"{name:>18}" for name in names))
     for start in range(0, len(walls), STRETCH):
         part = figures[start : start + STRETCH]
         wall = statistics.median(walls[start : start + STRETCH])
-        if len(part) >= STRETCH // 2:
+        cpu = [(b - a) / STRETCH for a, b in pairwise(spent[start // STRETCH :][:2])]
+        if cpu and len(part) >= STRETCH // 2:
             medians = (statistics.median(f.get(name, 0) for f in part) for name in names)
             row = "".join(f"{value:>18.0f}" for value in medians)
-            print(f"{start:>6}-{start + STRETCH:<5}{wall:>8.0f}{row}")
+            print(f"{start:>6}-{start + STRETCH:<5}{wall:>8.0f}{cpu[0]:>8.0f}{row}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", type=int, default=300)
     parser.add_argument("--levels", type=int, default=1)
-    parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--parallelism", type=int, default=2, help="slots of a keyed level")
+    parser.add_argument("--readers", type=int, default=1, help="parallelism of the source")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args()
 
@@ -84,10 +107,10 @@ def main() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(options.parallelism)
 
-    ends: list[float] = []
+    ends: list[tuple[float, float]] = []
     queries: list[Any] = []
     watch(ends, queries)
-    build(env, options.batches * RECORDS_A_BATCH, options.levels)
+    build(env, options.batches * RECORDS_A_BATCH, options.levels, options.readers)
     env.execute("floor")
     report(queries[0].recentProgress, ends)
 

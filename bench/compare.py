@@ -1,0 +1,70 @@
+"""Measure Penstock beside its peers: the same work, the same machine, one after the other.
+
+    python -m bench.compare                              everything
+    python -m bench.compare --workload reduce --engine penstock --engine pyflink
+    python -m bench.compare --quick                      fewer records; says less
+
+Every result is checked against plain Python. What was measured is added to `bench/results.json`,
+from which the table (`bench/results.md`) and the plot (`docs/bench.png`) are made; a quick run
+leaves them alone and writes under `build/bench`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.environments import FOLDER, HERE, ROOT, NoEnvironmentError, python_of
+from bench.measure import ENGINES, measure
+from bench.report import Report, table
+from bench.workloads.catalog import WORKLOADS
+from bench.workloads.pace import LATENCY
+
+NAMES = [*WORKLOADS, LATENCY]
+
+
+def draw(results: Path, picture: Path) -> None:
+    """Draw the plot, in an environment that has matplotlib."""
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        command = [python_of("plot"), "-m", "bench.plot", str(results), str(picture)]
+        subprocess.run(command, cwd=ROOT, check=True)
+        print(f"plot: {picture.relative_to(ROOT)}")
+    except (NoEnvironmentError, subprocess.CalledProcessError) as error:
+        print(f"no plot: {error}")
+
+
+def main() -> int:
+    """Measure what the command line names, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workload", choices=NAMES, action="append")
+    parser.add_argument("--engine", choices=ENGINES, action="append")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+
+    folder = FOLDER if options.quick else HERE
+    folder.mkdir(parents=True, exist_ok=True)
+    report = Report.read(folder / "results.json")
+    failed = 0
+    for name in options.workload or NAMES:
+        for engine in options.engine or ENGINES:
+            found = measure(ENGINES[engine], name, options.quick)
+            if found is None:
+                continue
+            failed += found.error is not None
+            report.add(found)
+            report.write()
+            print(report.line(found), flush=True)
+    text = table(report)
+    (folder / "results.md").write_text(text)
+    print("\n" + text)
+    draw(report.path, (FOLDER if options.quick else ROOT / "docs") / "bench.png")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Run one workload on one engine, in a process of its own, and check what it gave."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from bench.engines.program import rate
+from bench.environments import ROOT, NoEnvironmentError, python_of
+from bench.workloads.catalog import WORKLOADS, Workload
+from bench.workloads.checksum import Checksum
+from bench.workloads.pace import LATENCY
+
+TIMEOUT_S = 400
+#: How much longer than the smaller run the larger one takes at least.
+SECONDS, QUICK_S = 5.0, 1.5
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How an engine's programs are started."""
+
+    name: str
+    program: str
+    latency: str | None
+    #: Environment of its own; None: the one of the project.
+    environment: str | None = None
+    options: Sequence[str] = ()
+    #: At whose sizes it starts, and whose results it must give.
+    sized_as: str = ""
+    #: Records a second at which latency is measured: more than this it cannot take.
+    latency_rate: int = 20_000
+
+    def python(self) -> str:
+        return sys.executable if self.environment is None else python_of(self.environment)
+
+
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine("penstock", "datastream", "datastream_latency"),
+        Engine("pyflink", "datastream", "datastream_latency", "pyflink", latency_rate=1000),
+        Engine("bytewax", "bytewax_flow", "bytewax_latency", "bytewax"),
+        Engine("bytewax durable", "bytewax_flow", None, "bytewax", ("--recovery",), "bytewax"),
+        Engine("pyspark", "pyspark_query", None),
+    )
+}
+
+
+@dataclass
+class Measurement:
+    """What one workload was found to do on one engine."""
+
+    workload: str
+    engine: str
+    measured_at: str
+    #: Load average of the machine before: above 0.5 others were at work.
+    load: float
+    version: str = ""
+    #: Marginal records a second.
+    rate: float | None = None
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    latency: dict[str, int] | None = None
+    error: str | None = None
+
+
+def measure(engine: Engine, name: str, quick: bool) -> Measurement | None:
+    """Measure; None if the engine has no program for the workload."""
+    if name == LATENCY and engine.latency is None:
+        return None
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    found = Measurement(name, engine.name, now, round(os.getloadavg()[0], 2))
+    try:
+        if name == LATENCY:
+            _measure_latency(engine, quick, found)
+        else:
+            _measure_rate(engine, WORKLOADS[name], quick, found)
+    except (NoEnvironmentError, ProgramError) as error:
+        found.error = str(error)
+    return found
+
+
+class ProgramError(RuntimeError):
+    """A program has failed, or has given a wrong result."""
+
+
+def _measure_rate(engine: Engine, workload: Workload, quick: bool, found: Measurement) -> None:
+    sized_as = engine.sized_as or engine.name
+    start, seconds = workload.starts[sized_as], QUICK_S if quick else SECONDS
+    arguments = [workload.name, "--keys", str(workload.keys), "--start", str(start)]
+    arguments += ["--seconds", str(seconds), *engine.options]
+    told = run_program(engine, engine.program, arguments)
+    found.version, found.runs = told["version"], told["runs"]
+    for run in found.runs:
+        expected = workload.checksum(sized_as, run["records"], workload.keys)
+        if Checksum(*run["checksum"]) != expected:
+            raise ProgramError(
+                f"wrong result for {run['records']} records: {run['checksum']} "
+                f"instead of {expected.as_list()}"
+            )
+    found.rate = rate(found.runs)
+
+
+def _measure_latency(engine: Engine, quick: bool, found: Measurement) -> None:
+    assert engine.latency is not None
+    arguments = ["--rate", str(engine.latency_rate)]
+    if quick:
+        arguments += ["--warm", "10", "--measured", "10"]
+    told = run_program(engine, engine.latency, arguments)
+    found.version = told["version"]
+    if told["measured"] != told["expected"]:
+        raise ProgramError(f"{told['measured']} results instead of {told['expected']}")
+    found.latency = {key: told[key] for key in ("rate", "p50_ms", "p99_ms")}
+
+
+def run_program(engine: Engine, program: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Run a program of an engine and return the JSON that it prints last."""
+    command = [engine.python(), "-m", f"bench.engines.{program}", *arguments]
+    # A group of its own: what is left of an engine that hangs is ended with it.
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise ProgramError(f"not done after {TIMEOUT_S} seconds") from None
+    if process.returncode:
+        lines = [line.strip() for line in errors.splitlines() if line.strip()]
+        raise ProgramError((lines or ["ended without a word"])[-1][:300])
+    return json.loads(output.splitlines()[-1])
