@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -77,27 +76,40 @@ class Chunk:
     ended: bool = False
 
 
+#: How a list is packed: as it is, with frozen entries, or as the columns of tuples of one length.
+_PLAIN, _FROZEN, _COLUMNS = 0, 1, 2
+
+
 def pack_chunk(chunk: Chunk) -> bytes:
     """Encode a chunk; values and keys must be frozen already."""
-    frozen = (_has_frozen(chunk.values), _has_frozen(chunk.keys or ()))
     times = None if chunk.timestamps is None else pack_times(chunk.timestamps)
-    parts = (chunk.values, times, chunk.keys, chunk.marks, chunk.idle, chunk.ended, frozen)
-    return dumps(parts)
-
-
-def _has_frozen(entries: Iterable[Any]) -> bool:
-    return Frozen in set(map(type, entries))
+    values, keys = _pack_list(chunk.values), _pack_list(chunk.keys or [])
+    return dumps((values, times, keys, chunk.keys is None, chunk.marks, chunk.idle, chunk.ended))
 
 
 def unpack_chunk(payload: bytes) -> Chunk:
     """Decode the chunk of a data envelope."""
     parts = pickle.loads(memoryview(payload)[_HEADER.size :])
-    values, times, keys, marks, idle, ended, (frozen_values, frozen_keys) = parts
-    if frozen_values:
-        values = [thaw(value) for value in values]
-    if frozen_keys:
-        keys = [thaw(key) for key in keys]
-    return Chunk(values, unpack_times(times), keys, marks, idle, ended)
+    values, times, keys, keyless, marks, idle, ended = parts
+    own_keys = None if keyless else _unpack_list(*keys)
+    return Chunk(_unpack_list(*values), unpack_times(times), own_keys, marks, idle, ended)
+
+
+def _pack_list(entries: list[Any]) -> tuple[int, list[Any]]:
+    kinds = set(map(type, entries))
+    if Frozen in kinds:
+        return _FROZEN, entries
+    # A tuple is an object to pickle, to remember and to make again for each record: columns
+    # are a few for all of them.
+    if kinds == {tuple} and len(set(map(len, entries))) == 1 and entries[0]:
+        return _COLUMNS, list(zip(*entries, strict=True))
+    return _PLAIN, entries
+
+
+def _unpack_list(how: int, packed: list[Any]) -> list[Any]:
+    if how == _COLUMNS:
+        return list(zip(*packed, strict=True))
+    return packed if how == _PLAIN else [thaw(entry) for entry in packed]
 
 
 class Outbox:

@@ -65,6 +65,17 @@ class _Buffer:
         self.keys: list[Any] = []
         self.marks: list[tuple[int, int]] = []
 
+    def clear(self) -> None:
+        """Start anew, in the same lists: others hold on to them."""
+        self.values.clear()
+        self.timestamps.clear()
+        self.keys.clear()
+        self.marks.clear()
+
+
+#: How to add a record to a buffer: to its keys, its timestamps and its values, which come last.
+_Lane = tuple[Callable[[Any], None], Callable[[Any], None], Callable[[Any], None], list[Any]]
+
 
 class ExchangeWriter:
     """Base: pack records of one edge from one subtask; subclasses choose the slot.
@@ -156,12 +167,12 @@ class ExchangeWriter:
 
     def _flush(self, slot: int, last: bool = False) -> None:
         buffer = self._buffers[slot]
-        self._buffers[slot] = _Buffer()
         keys = buffer.keys if self._keyed else None
         chunk = Chunk(buffer.values, buffer.timestamps, keys, buffer.marks)
         if last:
             chunk.idle, chunk.ended = self._idle, self._ended
         self._outbox.send_chunk(self.edge.id, self._level, slot, self._subtask, chunk)
+        buffer.clear()
 
     def snapshot(self) -> Any:
         """Return what the next batch must know, or None."""
@@ -185,6 +196,10 @@ class ExchangeWriter:
         """Undo `_position`."""
 
 
+def _lane(buffer: _Buffer) -> _Lane:
+    return buffer.keys.append, buffer.timestamps.append, buffer.values.append, buffer.values
+
+
 class KeyedWriter(ExchangeWriter):
     """Send each record to the slot of its key; the key travels along."""
 
@@ -197,7 +212,9 @@ class KeyedWriter(ExchangeWriter):
         assert isinstance(partitioner, Hash)
         self._key_of: Callable[[Any], Any] = self.host(partitioner.key_selector, "get_key")
         self._max_parallelism = target.max_parallelism
-        self._slot_of: dict[Any, int] = {}
+        #: By slot, and by key for the keys seen: a record is three appends after one look-up.
+        self._lanes = [_lane(self._buffers[slot]) for slot in self._slots]
+        self._lane_of: dict[Any, _Lane] = {}
         self._keyed = True
 
     def process(self, value: Any) -> None:
@@ -206,29 +223,30 @@ class KeyedWriter(ExchangeWriter):
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Send many records; the scope's timestamp goes with each."""
-        key_of, slot_of, buffers, scope = self._key_of, self._slot_of, self._buffers, self._scope
+        key_of, lane_of, scope = self._key_of, self._lane_of, self._scope
         for value in values:
             key = key_of(value)
             try:
-                slot = slot_of[key]
+                add_key, add_time, add_value, records = lane_of[key]
             except (KeyError, TypeError):
-                slot = self._place(key)
-            buffer = buffers[slot]
-            buffer.keys.append(key if type(key) in ATOMIC else freeze(key))
-            buffer.timestamps.append(scope.timestamp)
-            records = buffer.values
-            records.append(value if type(value) in ATOMIC else freeze(value))
+                add_key, add_time, add_value, records = self._place(key)
+            add_key(key if type(key) in ATOMIC else freeze(key))
+            add_time(scope.timestamp)
+            add_value(value if type(value) in ATOMIC else freeze(value))
             if len(records) >= ENVELOPE_RECORDS:
-                self._flush(slot)
+                self._flush(self._slot(key))
 
-    def _place(self, key: Any) -> int:
+    def _slot(self, key: Any) -> int:
+        group = key_group(key, self._max_parallelism)
+        return slot_of_group(group, self._receivers, self._max_parallelism)
+
+    def _place(self, key: Any) -> _Lane:
         try:
-            group = key_group(key, self._max_parallelism)
-            if len(self._slot_of) >= _REMEMBERED_KEYS:
-                self._slot_of.clear()
-            slot = slot_of_group(group, self._receivers, self._max_parallelism)
-            self._slot_of[key] = slot
-            return slot
+            lane = self._lanes[self._slot(key)]
+            if len(self._lane_of) >= _REMEMBERED_KEYS:
+                self._lane_of.clear()
+            self._lane_of[key] = lane
+            return lane
         except UnstableKeyError as error:
             error.where = f"key_by in front of {self.plan.describe()}"
             raise

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.common.watermark import Watermark, WatermarkOutput
+from penstock.common.watermark_generators import NoWatermarks
+from penstock.core.pickling import PROTOCOL, is_picklable
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import MissingTimestampError, show_value
 from penstock.graph.plan import PlanOperator
-from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.scope import Scope
 
 #: Setting: records between two questions to a periodic generator.
@@ -60,6 +61,7 @@ class WatermarkSource:
         self._assign = strategy.assigner_for(self._generator)
         # An assigner object of the user's may keep attributes: it is the method's own object.
         self._assigner = getattr(self._assign, "__self__", None)
+        self._silent = self._assign is None and type(self._generator) is NoWatermarks
         self._idle_timeout: int | None = strategy.idle_timeout_ms
         self._scope = scope
         self._interval = interval
@@ -76,8 +78,17 @@ class WatermarkSource:
         if self._last_active is None:
             self._last_active = self._scope.time
 
-    def stamp(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the records, the scope's timestamp set for each, watermarks between them."""
+    def stamp(self, values: Iterable[Any]) -> Iterable[Any]:
+        """Return the records, the scope's timestamp set for each, watermarks between them."""
+        if self._silent and isinstance(values, list):
+            # Neither timestamps nor watermarks: nothing to be done for each of them.
+            if self.idle:
+                self.set_idle(False)
+            self._count += len(values)
+            return values
+        return self._stamped(values)
+
+    def _stamped(self, values: Iterable[Any]) -> Iterator[Any]:
         scope, assign, generator = self._scope, self._assign, self._generator
         on_event, output, interval = generator.on_event, self._output, self._interval
         for value in values:
@@ -147,17 +158,9 @@ class WatermarkSource:
 
 def _attributes(holder: Any) -> dict[str, Any]:
     held = getattr(holder, "__dict__", {})
-    if _picklable(held):
+    if is_picklable(held):
         return dict(held)
-    return {name: value for name, value in held.items() if _picklable(value)}
-
-
-def _picklable(value: Any) -> bool:
-    try:
-        pickle.dumps(value, PROTOCOL)
-    except Exception:
-        return False
-    return True
+    return {name: value for name, value in held.items() if is_picklable(value)}
 
 
 def _whole(timestamp: Any, value: Any, plan: PlanOperator) -> int:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.graph.plan import ExecutionPlan
+from penstock.spark.batch_output import Commit, hand_over_batches
 from penstock.spark.rpc import Address
 from penstock.spark.shipment import Shipment
 from penstock.spark.slots import add_levels
 from penstock.spark.source import FORMAT, PenstockSource, source_options
 from penstock.spark.surrogates import surrogates
-
-#: Called with the batch's number and its sink-bound envelopes.
-Commit = Callable[[int, list[bytes]], None]
 
 
 def start_query(
@@ -43,19 +41,10 @@ def start_query(
     rows = session.readStream.format(FORMAT).options(**options).load()
     rows = add_levels(rows, shipment, plan.levels, slots)
 
-    def hand_over(batch: DataFrame, batch_id: int) -> None:
-        # In the user's process: a Python sink of Spark would take a stage of its own and two
-        # calls into side processes for each batch.
-        try:
-            commit(batch_id, batch.toArrow().column("payload").to_pylist())
-        except BaseException as error:
-            on_error(error)
-            raise
-
-    return (
+    writer = (
         rows.writeStream.queryName(name)
         .option("checkpointLocation", checkpoint)
         .trigger(processingTime="0 seconds")
-        .foreachBatch(hand_over)
-        .start()
     )
+    hand_over_batches(session, writer, commit, on_error)
+    return writer.start()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 SCHEMA = "slot INT, payload BINARY"
-_ARROW = pa.schema([pa.field("slot", pa.int32()), pa.field("payload", pa.binary())])
+ARROW_SCHEMA = pa.schema([pa.field("slot", pa.int32()), pa.field("payload", pa.binary())])
 #: A column of binary values ends at 2 GB; envelopes of a few megabytes fill a batch to this.
 _BATCH_BYTES = 16 << 20
 
@@ -33,4 +33,4 @@ def to_arrow(rows: Iterable[tuple[int, bytes]], slots: tuple[int, ...]) -> Itera
 
 def _batch(keys: list[int], payloads: list[bytes]) -> pa.RecordBatch:
     columns = [pa.array(keys, pa.int32()), pa.array(payloads, pa.binary())]
-    return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+    return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)

@@ -35,6 +35,9 @@ _CONTEXT = {
 #: Set on the session of each job.
 _SESSION = {
     "spark.sql.adaptive.enabled": "false",
+    # A batch has few rows, all of them large: code generated for it costs more than it saves.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The default manager goes through Hadoop's FileContext, which costs 100 ms a batch.
     f"{_STREAMING}.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."

@@ -3,56 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.streaming.stateful_processor import (
-    MapState,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-)
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from penstock.runtime.slot import run_slot
 from penstock.spark import transport
 from penstock.spark.rows import SCHEMA
 from penstock.spark.shipment import Shipment
 
-# As objects: a schema given as text costs a call to the JVM in every task.
-_KEY = StructType([StructField("key", StringType())])
+# As an object: a schema given as text costs a call to the JVM in every task.
 _VALUE = StructType([StructField("value", BinaryType())])
 _OutputRow = Row("slot", "payload")
 
 
-#: Key of the one entry that is no entry of the log.
-_META = "meta"
-
-
 class SparkSlotStore:
-    """A slot's durable entries, in Spark's state store.
+    """A slot's log, in Spark's state store.
 
-    Spark sets every state variable up anew in each task, and a tenth of a small batch is spent on
-    it: so there is only one.
+    Spark sets every state variable up anew in each task, with encoders for each of its keys and
+    values: of what a small batch costs, that is a good part. So there is one variable, and of the
+    simplest kind, with one value for each grouping key. The slot's own key has what is known of the
+    log; the blocks stand under keys that are no slot's, the negative numbers. They are in the same
+    partition, as it is the task that chooses the store, not the key.
     """
 
-    def __init__(self, entries: MapState) -> None:
-        self._entries = entries
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._client = handle._statefulProcessorApiClient
+        self._value = handle.getValueState("log", _VALUE)
+        self._slot: tuple[int] = (0,)
+
+    def for_slot(self, slot: tuple[int]) -> SparkSlotStore:
+        """Return the store, with `slot` as the grouping key that Spark has set."""
+        self._slot = slot
+        return self
 
     def read_meta(self) -> bytes | None:
-        return self.read(_META)
-
-    def write_meta(self, value: bytes) -> None:
-        self.write(_META, value)
-
-    def read(self, key: str) -> bytes | None:
-        found = self._entries.getValue((key,))
+        found = self._value.get()
         return None if found is None else bytes(found[0])
 
-    def write(self, key: str, value: bytes) -> None:
-        self._entries.updateValue((key,), (value,))
+    def write_meta(self, value: bytes) -> None:
+        self._value.update((value,))
 
-    def remove(self, key: str) -> None:
-        self._entries.removeKey((key,))
+    def read(self, number: int) -> bytes | None:
+        with self._block(number):
+            return self.read_meta()
+
+    def write(self, number: int, value: bytes) -> None:
+        with self._block(number):
+            self._value.update((value,))
+
+    def remove(self, number: int) -> None:
+        with self._block(number):
+            self._value.clear()
+
+    @contextmanager
+    def _block(self, number: int) -> Iterator[None]:
+        self._client.set_implicit_key((-1 - number,))
+        yield
+        self._client.set_implicit_key(self._slot)
 
 
 class SlotProcessor(StatefulProcessor):
@@ -64,14 +75,15 @@ class SlotProcessor(StatefulProcessor):
         self._slots = slots
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._store = SparkSlotStore(handle.getMapState("entries", _KEY, _VALUE))
+        self._store = SparkSlotStore(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         with transport.carried():
             slots = self._slots
             payloads = (row[1] for row in rows)
+            store = self._store.for_slot((key[0],))
             output = run_slot(
-                self._shipment.job(), self._level, slots.index(key[0]), payloads, self._store
+                self._shipment.job(), self._level, slots.index(key[0]), payloads, store
             )
             return iter([_OutputRow(slots[slot % len(slots)], data) for slot, data in output])
 

@@ -37,7 +37,7 @@ def test_replays_of_the_same_cut_are_exactly_equal(
     cuts = make_cuts(seed)
     state = run_plainly(expected.plan, cuts)
     # A log that is written anew every few batches, key by key, must make no difference either.
-    sizes = {"_MAX_ENTRIES": 3, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+    sizes = {"_MAX_BLOCKS": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
     with mock.patch.multiple(log, **sizes) if short_log else nullcontext():
         state_after_trouble = run_with_trouble(troubled.plan, cuts, random.Random(seed))
     assert troubled.by_subtask() == expected.by_subtask()

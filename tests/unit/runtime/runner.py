@@ -18,28 +18,31 @@ from penstock.runtime.source_task import run_source
 class Store:
     """A dictionary in the place of Spark's state store; it counts what is asked of it."""
 
-    def __init__(self, meta: bytes | None = None, entries: dict[str, bytes] | None = None) -> None:
+    def __init__(self, meta: bytes | None = None, entries: dict[int, bytes] | None = None) -> None:
         self.meta = meta
         self.entries = dict(entries or {})
         self.reads = 0
+        self.written = 0
         self.removals = 0
 
     def read_meta(self) -> bytes | None:
         return self.meta
 
     def write_meta(self, data: bytes) -> None:
+        self.written += len(data)
         self.meta = data
 
-    def read(self, key: str) -> bytes | None:
+    def read(self, number: int) -> bytes | None:
         self.reads += 1
-        return self.entries.get(key)
+        return self.entries.get(number)
 
-    def write(self, key: str, data: bytes) -> None:
-        self.entries[key] = data
+    def write(self, number: int, data: bytes) -> None:
+        self.written += len(data)
+        self.entries[number] = data
 
-    def remove(self, key: str) -> None:
+    def remove(self, number: int) -> None:
         self.removals += 1
-        del self.entries[key]
+        del self.entries[number]
 
     def copy(self) -> Store:
         return Store(self.meta, self.entries)

@@ -16,7 +16,7 @@ from penstock.core.functions import MapFunction
 from penstock.errors import SerializationError
 from penstock.graph.plan import ExecutionPlan
 from penstock.graph.specs import MapSpec
-from penstock.runtime.job import dump_job, load_job
+from penstock.runtime.job import dump_job, load_job, with_settings
 from tests.unit.runtime.plans import Planner
 
 LOCK = threading.Lock()
@@ -35,6 +35,13 @@ def test_a_worker_unpickles_a_job_once() -> None:
     assert load_job("once", b"is not looked at again") is job
     assert load_job("other", blob) is not job
     assert job.plan.operator(1).spec.function(1) == 2  # type: ignore[attr-defined]
+
+
+def test_settings_that_are_known_later() -> None:
+    blob = with_settings(dump_job(plan_with(str)), {"penstock.job-id": "a", "penstock.attempt": 1})
+    blob = with_settings(blob, {"penstock.attempt": 2})
+    settings = load_job("told later", blob).plan.settings
+    assert (settings["penstock.job-id"], settings["penstock.attempt"]) == ("a", 2)
 
 
 def test_only_so_many_jobs_are_kept() -> None:
@@ -138,7 +145,7 @@ def test_classes_of_the_script_are_pickled_by_name_in_a_worker(tmp_path: Path) -
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     blob = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, check=False)
     assert blob.returncode == 0, blob.stderr.decode()
-    path, _, _ = pickle.loads(blob.stdout)
+    path, *_ = pickle.loads(blob.stdout)
     assert str(tmp_path) in path, "modules beside the script can be imported"
     worker = subprocess.run(
         [sys.executable, "-c", WORKER], env=env, input=blob.stdout, capture_output=True, check=False

@@ -160,7 +160,7 @@ def test_cuts_and_trouble_on_one_channel(name: str) -> None:
         plan, cut = build(SINGLE[name], seed, 1, disorder=8, parallelism=2)
         state = run_plainly(plan, make_cuts(seed))
         plan, troubled = build(SINGLE[name], seed, 1, disorder=8, parallelism=2)
-        sizes = {"_MAX_ENTRIES": 3, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+        sizes = {"_MAX_BLOCKS": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
         with mock.patch.multiple(log, **sizes) if seed else nullcontext():
             troubled_state = run_with_trouble(plan, make_cuts(seed), random.Random(seed))
         assert whole.values()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any
 
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction
@@ -122,3 +123,25 @@ class KeyedProcessOperator(TimerOperator):
     def process(self, value: Any) -> None:
         """Take one record."""
         self.send(self._process(value, self._context))
+
+    def process_keyed(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records, each under its key."""
+        times = repeat(None) if timestamps is None else timestamps
+        self.emit_all(self._results(keys, times, values))
+
+    def _results(self, keys: list[Any], timestamps: Any, values: list[Any]) -> Iterator[Any]:
+        # As `send` does it, in one frame that stays.
+        assert self.backend is not None
+        current, scope, to_side = self.backend.context, self.scope, self.output.to_side
+        process, context = self._process, self._context
+        for current.key, scope.timestamp, value in zip(keys, timestamps, values, strict=False):
+            results = process(value, context)
+            if results is None:
+                continue
+            for result in results:
+                if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                    to_side(result[0].tag_id, result[1])
+                else:
+                    yield result

@@ -5,12 +5,13 @@ In BATCH mode only the last result of each key is sent on, at the end of the inp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
 
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.calls import method_of
-from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.codec import Frozen, freeze, thaw
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.state.tables import ValueTable
 
@@ -46,11 +47,16 @@ class _RollingOperator(Operator):
             self._send(result)
 
     def _send(self, result: Any) -> None:
-        # A copy for an operator of the same task: were it to change the object in place, it would
-        # change the state. An exchange takes its own copy.
-        if self.output.local and (entry := freeze(result)) is not result:
-            result = thaw(entry)
-        self.emit(result)
+        self.emit(_copied(result) if self.output.local else result)
+
+
+def _copied(result: Any) -> Any:
+    """Return a copy for an operator of the same task, if it could change the object in place.
+
+    It would change the state. An exchange takes its own copy.
+    """
+    entry = freeze(result)
+    return result if entry is result else thaw(entry)
 
 
 class ReduceOperator(_RollingOperator):
@@ -65,19 +71,32 @@ class ReduceOperator(_RollingOperator):
     def process_keyed(
         self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
     ) -> None:
-        """Take many records, each under its key: one loop, since this is what most jobs do most."""
-        get, put, call = self._table.get, self._table.put, self._call
-        context, scope = self._keys, self.scope
-        send = None if self.batch_mode else self._send if self.output.local else self.emit
-        times = repeat(None) if timestamps is None else timestamps
-        for key, scope.timestamp, value in zip(keys, times, values, strict=False):
+        """Take many records, each under its key."""
+        results = self._results(keys, repeat(None) if timestamps is None else timestamps, values)
+        if self.batch_mode:
+            for _ in results:
+                pass
+        else:
+            self.emit_all(self._copies(results) if self.output.local else results)
+
+    def _copies(self, results: Iterator[Any]) -> Iterator[Any]:
+        for value in results:
+            yield _copied(value)
+
+    def _results(self, keys: list[Any], timestamps: Any, values: list[Any]) -> Iterator[Any]:
+        # One loop with as few calls as can be: this is what most jobs do most.
+        table, call, context, scope = self._table, self._call, self._keys, self.scope
+        data, changed = table.data, table.changed
+        for key, scope.timestamp, value in zip(keys, timestamps, values, strict=False):
             context.key = key
-            held = get(key)
+            held = data.get(key)
             if held is not None:
+                if type(held) is Frozen:
+                    held = table.get(key)
                 value = call(None if held is _NONE else held, value)
-            put(key, _NONE if value is None else value)
-            if send is not None:
-                send(value)
+            changed[key] = None
+            data[key] = _NONE if value is None else value
+            yield value
 
 
 class FoldOperator(_RollingOperator):

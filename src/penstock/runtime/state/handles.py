@@ -13,7 +13,7 @@ from penstock.core.state import (
     ValueState,
 )
 from penstock.errors import StateError
-from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.codec import Frozen, freeze, thaw
 from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
 from penstock.runtime.state.ttl import ExpiringLists, ExpiringMaps, ExpiringValues
 
@@ -74,6 +74,30 @@ class ValueStateHandle(_Handle, ValueState[Any]):
 
     def clear(self) -> None:
         self._table.remove(self._context.key)
+
+
+class PlainValueStateHandle(ValueStateHandle):
+    """A value that does not expire: what most functions use most, so without calls of the table."""
+
+    __slots__ = ("_changed", "_data")
+
+    def __init__(self, table: ValueTable, context: KeyContext) -> None:
+        super().__init__(table, context)
+        self._data = table.data
+        self._changed = table.changed
+
+    def value(self) -> Any:
+        key = self._context.key
+        value = self._data.get(key)
+        return self._table.get(key) if type(value) is Frozen else value
+
+    def update(self, value: Any) -> None:
+        key = self._context.key
+        if value is None:
+            self._table.put(key, value)
+        else:
+            self._changed[key] = None
+            self._data[key] = value
 
 
 class DefaultedValueStateHandle(ValueStateHandle):

@@ -21,10 +21,11 @@ from penstock.runtime.state.handles import (
     KeyContext,
     ListStateHandle,
     MapStateHandle,
+    PlainValueStateHandle,
     ReducingStateHandle,
     ValueStateHandle,
 )
-from penstock.runtime.state.tables import TABLES, Table
+from penstock.runtime.state.tables import TABLES, Table, ValueTable
 from penstock.runtime.state.ttl import ExpiringState, expires, make_view
 from penstock.runtime.timers import TimerQueue
 
@@ -86,6 +87,8 @@ class KeyedBackend(KeyedStateStore):
         values = self.described(state_descriptor, "value", "value")
         if state_descriptor.default_value is not None:
             return DefaultedValueStateHandle(values, self.context, state_descriptor.default_value)
+        if isinstance(values, ValueTable):
+            return PlainValueStateHandle(values, self.context)
         return ValueStateHandle(values, self.context)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListStateHandle:

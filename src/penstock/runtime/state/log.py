@@ -1,11 +1,14 @@
 """The durable state of a slot: a log of deltas in Spark's state store.
 
 Every batch appends one entry that holds what changed in it, so the cost of a batch follows what
-changed and not the size of the state. Old entries go away by *sweeps*: while a sweep is on, each
-entry also carries the whole values of some more keys, and when all keys that were there at its
-beginning have been carried, the entries from before it are not needed any more. Loading applies the
-live entries in order: a key's whole value comes along at the latest with its sweep, changes after
-that come behind it.
+changed and not the size of the state. The last few entries, the *tail*, are kept beside what is
+known of the log, in one value: a small batch reads and writes that value and nothing else. A tail
+that has grown is stored as a *block*.
+
+Old blocks go away by *sweeps*: while a sweep is on, each entry also carries the whole values of
+some more keys, and when all keys that were there at its beginning have been carried, the blocks
+from before it are not needed any more. Loading applies the live entries in order: a key's whole
+value comes along at the latest with its sweep, changes after that come behind it.
 
 Every entry has a random token. A worker that still has the slot in memory knows the token of the
 last entry it wrote or read, and compares tokens only: numbers could agree by accident after a task
@@ -16,15 +19,16 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Any, Protocol
 
 from penstock.runtime.codec import PROTOCOL, dumps, loads
 
 
 class SlotStore(Protocol):
-    """What keeps the log: one small value and a map of entries, both versioned by Spark."""
+    """What keeps the log: one value and numbered blocks, both versioned by Spark."""
 
     def read_meta(self) -> bytes | None:
         """Return the value, None at first."""
@@ -32,24 +36,26 @@ class SlotStore(Protocol):
     def write_meta(self, data: bytes) -> None:
         """Set the value."""
 
-    def read(self, key: str) -> bytes | None:
-        """Return an entry of the map."""
+    def read(self, number: int) -> bytes | None:
+        """Return a block."""
 
-    def write(self, key: str, data: bytes) -> None:
-        """Set an entry of the map."""
+    def write(self, number: int, data: bytes) -> None:
+        """Set a block."""
 
-    def remove(self, key: str) -> None:
-        """Remove an entry of the map."""
+    def remove(self, number: int) -> None:
+        """Remove a block."""
 
 
 #: A sweep starts when the log weighs more than this, and more than twice the state.
 _MIN_LOG_BYTES = 1 << 18
-#: ... or has more entries than this.
-_MAX_ENTRIES = 512
+#: ... or has more blocks than this.
+_MAX_BLOCKS = 256
+#: A tail that weighs more than this becomes a block.
+_TAIL_BYTES = 1 << 14
 #: A sweep carries at least this much in every entry, and ends within about this many entries.
 _MIN_SWEEP_BYTES = 1 << 16
 _SWEEP_ENTRIES = 64
-#: Removing an entry is a call into the JVM: a few at a time.
+#: Removing a block is a call into the JVM: a few at a time.
 _REMOVALS = 8
 _TOKEN_BYTES = 12
 _SWEEP_STEP = 256  # keys dumped between two looks at how much has been carried
@@ -57,14 +63,39 @@ _SWEEP_STEP = 256  # keys dumped between two looks at how much has been carried
 
 @dataclass
 class LogMeta:
-    """What is known of a log without reading its entries."""
+    """The log without its blocks."""
 
-    token: bytes = b""
-    first: int = 0  # first live entry
+    token: bytes = b""  # of the last entry
     next: int = 0  # number of the next entry
-    removed: int = 0  # entries below this are gone from the store
-    log_bytes: int = 0  # weight of the live entries
+    blocks: list[tuple[int, int]] = field(default_factory=list)  # first entry and bytes of each
+    block_token: bytes = b""  # of the last entry that is in a block
+    tail: list[bytes] = field(default_factory=list)  # entries that are in no block yet
+    dead: list[int] = field(default_factory=list)  # blocks to be removed
     state_bytes: int = 0  # weight of the whole state, as the last sweep found it
+
+    @property
+    def tail_start(self) -> int:
+        """Return the number of the tail's first entry."""
+        return self.next - len(self.tail)
+
+    @property
+    def first(self) -> int:
+        """Return the number of the first live entry."""
+        return self.blocks[0][0] if self.blocks else self.tail_start
+
+    @property
+    def tail_bytes(self) -> int:
+        """Return the weight of the tail."""
+        return sum(map(len, self.tail))
+
+    @property
+    def log_bytes(self) -> int:
+        """Return the weight of the live entries."""
+        return sum(size for _, size in self.blocks) + self.tail_bytes
+
+    def pickled(self) -> bytes:
+        """Return it as the value that the store keeps."""
+        return pickle.dumps([getattr(self, item.name) for item in fields(self)], PROTOCOL)
 
 
 class LoggedState(Protocol):
@@ -91,7 +122,6 @@ class SlotLog:
 
     def __init__(self) -> None:
         self._meta = LogMeta()
-        self._sizes: dict[int, int] = {}
         self._sweep: _Sweep | None = None
 
     @property
@@ -105,22 +135,30 @@ class SlotLog:
         meta = LogMeta() if data is None else LogMeta(*pickle.loads(data))
         if meta.token == self._meta.token:
             return True
-        begin = meta.first
-        if self._meta.token:
-            last = self._meta.next - 1
-            entry = store.read(str(last)) if meta.first <= last < meta.next else None
-            if entry is None or entry[:_TOKEN_BYTES] != self._meta.token:
-                return False
-            begin = last + 1
-        for number in range(begin, meta.next):
-            entry = store.read(str(number))
-            assert entry is not None, f"entry {number} of the state log is missing"
-            self._sizes[number] = len(entry)
+        missing = self._missing(store, meta)
+        if missing is None:
+            return False
+        for entry in missing:
             for delta in pickle.loads(memoryview(entry)[_TOKEN_BYTES:]):
                 task.apply(loads(delta))
         task.settle()
         self._meta = meta
         return True
+
+    def _missing(self, store: SlotStore, meta: LogMeta) -> Iterable[bytes] | None:
+        """Return the entries that the task does not know yet, None if it knows others."""
+        if not self._meta.token:
+            return _entries(store, meta, meta.first)
+        known = self._meta.next - 1
+        if known == meta.tail_start - 1:
+            token = meta.block_token
+        elif meta.first <= known < meta.next:
+            token = next(_entries(store, meta, known))[:_TOKEN_BYTES]
+        else:
+            return None
+        if token != self._meta.token:
+            return None
+        return _entries(store, meta, known + 1)
 
     def append(self, store: SlotStore, task: LoggedState) -> None:
         """Write what changed in a batch."""
@@ -129,27 +167,29 @@ class SlotLog:
             return  # the state is still the one that goes by the old token
         meta = self._meta
         changes = dumps(delta)
-        carried = self._carry(task, delta, len(changes))
+        carried = self._carry(store, task, delta, len(changes))
         meta.token = os.urandom(_TOKEN_BYTES)
         # What is carried comes last: it is what the state is now, also for keys in the delta.
-        entry = meta.token + pickle.dumps([changes, *carried], PROTOCOL)
-        store.write(str(meta.next), entry)
-        self._sizes[meta.next] = len(entry)
-        meta.log_bytes += len(entry)
+        meta.tail.append(meta.token + pickle.dumps([changes, *carried], PROTOCOL))
         meta.next += 1
+        if meta.tail_bytes > _TAIL_BYTES:
+            _store_tail(store, meta)
         self._trim(store)
-        store.write_meta(pickle.dumps(astuple(meta), PROTOCOL))
+        store.write_meta(meta.pickled())
 
     def _due(self) -> bool:
         meta = self._meta
-        entries = meta.next - meta.first
         heavy = meta.log_bytes > max(_MIN_LOG_BYTES, 2 * meta.state_bytes)
-        return heavy or entries >= _MAX_ENTRIES
+        return heavy or len(meta.blocks) >= _MAX_BLOCKS
 
-    def _carry(self, task: LoggedState, delta: dict[Any, Any], weight: int) -> list[bytes]:
+    def _carry(
+        self, store: SlotStore, task: LoggedState, delta: dict[Any, Any], weight: int
+    ) -> list[bytes]:
         if self._sweep is None:
             if not self._due():
                 return []
+            if self._meta.tail:
+                _store_tail(store, self._meta)  # what is from before the sweep has its own block
             self._sweep = _Sweep(task, self._meta.next)
         elif self._meta.first > self._sweep.start:
             self._sweep = None  # another worker's sweep has gone further meanwhile
@@ -166,14 +206,34 @@ class SlotLog:
     def _trim(self, store: SlotStore) -> None:
         meta = self._meta
         if self._sweep is not None and self._sweep.done:
+            start = self._sweep.start
             meta.state_bytes = self._sweep.carried_bytes
-            for number in range(meta.first, self._sweep.start):
-                meta.log_bytes -= self._sizes.pop(number, 0)
-            meta.first = self._sweep.start
+            meta.dead += [first for first, _ in meta.blocks if first < start]
+            meta.blocks = [block for block in meta.blocks if block[0] >= start]
             self._sweep = None
-        for _ in range(min(_REMOVALS, meta.first - meta.removed)):
-            store.remove(str(meta.removed))
-            meta.removed += 1
+        for number in meta.dead[:_REMOVALS]:
+            store.remove(number)
+        del meta.dead[:_REMOVALS]
+
+
+def _store_tail(store: SlotStore, meta: LogMeta) -> None:
+    first = meta.tail_start
+    block = pickle.dumps(meta.tail, PROTOCOL)
+    store.write(first, block)
+    meta.blocks.append((first, len(block)))
+    meta.block_token = meta.tail[-1][:_TOKEN_BYTES]
+    meta.tail = []
+
+
+def _entries(store: SlotStore, meta: LogMeta, begin: int) -> Iterator[bytes]:
+    """Read the log from entry `begin` on."""
+    starts = [*(first for first, _ in meta.blocks), meta.tail_start]
+    for first, end in pairwise(starts):
+        if end > begin:
+            block = store.read(first)
+            assert block is not None, f"block {first} of the state log is missing"
+            yield from pickle.loads(block)[max(begin - first, 0) :]
+    yield from meta.tail[max(begin - meta.tail_start, 0) :]
 
 
 class _Sweep:

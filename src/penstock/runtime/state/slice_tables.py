@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.runtime.codec import freeze
@@ -37,14 +37,14 @@ class _SliceIndex:
         if not numbers:
             del self.slices[key]
 
-    def _apply_index(self, puts: list[tuple[Any, Any]], removes: list[Any]) -> None:
-        for pane, _ in puts:
+    def _apply_index(self, written: Iterable[Any], removed: Iterable[Any]) -> None:
+        for pane in written:
             numbers = self.slices.get(pane[0], ())
             at = bisect_left(numbers, pane[1])
             if at == len(numbers) or numbers[at] != pane[1]:
                 self.open(pane)
             self.on_change(pane[0])
-        for pane in removes:
+        for pane in removed:
             numbers = self.slices.get(pane[0], ())
             at = bisect_left(numbers, pane[1])
             if at < len(numbers) and numbers[at] == pane[1]:
@@ -66,7 +66,8 @@ class SliceValueTable(_SliceIndex, ValueTable):
     def apply(self, delta: Any) -> None:
         """See `Table.apply`."""
         super().apply(delta)
-        self._apply_index(*delta)
+        written, _, removed = delta
+        self._apply_index(written, removed)
 
 
 class SliceListTable(_SliceIndex, ListTable):
@@ -108,9 +109,10 @@ class SliceListTable(_SliceIndex, ListTable):
         """See `Table.apply`."""
         puts, removes, appends = delta
         super().apply(delta)
-        self._apply_index([*puts, *appends], removes)
-        for pane, _ in (*puts, *appends):
-            self._serials.pop(pane[0], None)
+        written = [pane for pane, _ in (*puts, *appends)]
+        self._apply_index(written, removes)
+        for key, _ in written:
+            self._serials.pop(key, None)
 
 
 for table in (SliceValueTable, SliceListTable):

@@ -66,8 +66,8 @@ class ValueStamps(_StampIndex, ValueTable):
 
     def apply(self, delta: Any) -> None:
         """See `Table.apply`."""
-        puts, removes = delta
-        for key, stamp in puts:
+        keys, stamps, removes = delta
+        for key, stamp in zip(keys, stamps, strict=True):
             self._change(key, stamp)
         for key in removes:
             self._change(key, None)

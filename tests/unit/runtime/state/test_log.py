@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,8 +88,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "_MIN_LOG_BYTES": 200, "_MAX_ENTRIES": 5, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1,
-        "_REMOVALS": 2,
+        "_MIN_LOG_BYTES": 200, "_MAX_BLOCKS": 5, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1,
+        "_SWEEP_STEP": 1, "_REMOVALS": 2,
     }.items():  # fmt: skip
         monkeypatch.setattr(log_module, name, value)
 
@@ -173,10 +174,12 @@ def test_every_worker_that_catches_up_has_the_state_that_counts(batches: list[An
 
 def assert_sound(store: Store) -> None:
     meta = known(store)
-    assert set(store.entries) == {str(number) for number in range(meta.removed, meta.next)}
-    assert meta.removed <= meta.first <= meta.next
-    live = sum(len(store.entries[str(number)]) for number in range(meta.first, meta.next))
-    assert meta.log_bytes == live
+    assert set(store.entries) == {first for first, _ in meta.blocks} | set(meta.dead)
+    assert [len(store.entries[first]) for first, _ in meta.blocks] == [n for _, n in meta.blocks]
+    begins = [*meta.dead, *(first for first, _ in meta.blocks), meta.tail_start]
+    assert begins == sorted(begins)
+    for first, end in pairwise(begins[len(meta.dead) :]):
+        assert len(pickle.loads(store.entries[first])) == end - first
 
 
 def change_keys(state: State, keys: range, value: Any) -> None:
@@ -184,7 +187,7 @@ def change_keys(state: State, keys: range, value: Any) -> None:
         state.tables.value.put(key, value)
 
 
-def test_the_number_of_entries_stays_bounded(tiny: None) -> None:
+def test_the_number_of_blocks_stays_bounded(tiny: None) -> None:
     store, workers, chance = Store(), [Worker(), Worker()], random.Random(5)
     most = 0
     for number in range(400):
@@ -198,10 +201,10 @@ def test_the_number_of_entries_stays_bounded(tiny: None) -> None:
         worker.kept = state, log
         assert_sound(store)
         most = max(most, len(store.entries))
-    assert most < 400 / 2
+    assert 1 < most < 400 / 2
     meta = known(store)
     assert meta.next == 400
-    assert meta.removed > 200
+    assert meta.first > 200
 
 
 def test_a_batch_that_changes_nothing_writes_nothing() -> None:
@@ -216,19 +219,34 @@ def test_a_batch_that_changes_nothing_writes_nothing() -> None:
     assert log.catch_up(store, state)
 
 
-def test_an_entry_weighs_what_has_changed() -> None:
+def test_a_small_batch_reads_and_writes_one_value() -> None:
+    store, workers = Store(), [Worker(), Worker()]
+    for number in range(50):  # in turns, as slots move between workers
+        worker = workers[number % 2]
+        state, log = worker.take(store)
+        assert state.tables.value.get("a") == (number - 1 if number else None)
+        state.tables.value.put("a", number)
+        log.append(store, state)
+        worker.kept = state, log
+    assert not store.entries
+    assert store.reads == 0
+
+
+def test_a_batch_writes_what_has_changed_and_no_more_than_a_tail() -> None:
     store, worker = Store(), Worker()
     state, log = worker.take(store)
     change_keys(state, range(20_000), 1.5)
     log.append(store, state)
-    sizes = [len(store.entries["0"])]
-    for _ in range(3):
+    assert store.meta is not None
+    assert store.written > 200_000
+    for _ in range(100):
+        store.written = 0
         change_keys(state, range(100), 2.5)
         log.append(store, state)
-    sizes += [len(store.entries[str(number)]) for number in (1, 2, 3)]
-    assert sizes[0] > 200_000
-    # With a sweep on, at most its least share, rounded up to a step, comes on top.
-    assert max(sizes[1:]) < 100 * 20 + log_module._MIN_SWEEP_BYTES + 256 * 20
+        # The changes, the tail with the block that it may become, and with a sweep on its least
+        # share, rounded up to a step.
+        most = 100 * 20 + 2 * log_module._TAIL_BYTES + log_module._MIN_SWEEP_BYTES + 256 * 20
+        assert store.written < most
 
 
 def test_what_is_not_keyed_is_written_once_an_entry_even_if_it_is_large(tiny: None) -> None:
@@ -252,7 +270,7 @@ def test_what_is_not_keyed_is_written_once_an_entry_even_if_it_is_large(tiny: No
     assert len(store.entries) < 12
 
 
-def test_loading_reads_live_entries_only_and_catching_up_new_ones_only(tiny: None) -> None:
+def test_loading_reads_live_blocks_only_and_catching_up_new_ones_only(tiny: None) -> None:
     store, first, second = Store(), Worker(), Worker()
     state, log = first.take(store)
     for number in range(60):
@@ -260,18 +278,22 @@ def test_loading_reads_live_entries_only_and_catching_up_new_ones_only(tiny: Non
         log.append(store, state)
     meta = known(store)
     second.kept = second.take(store)
-    assert store.reads == meta.next - meta.first < 30
-    for number in range(3):
+    assert store.reads == len(meta.blocks) < 30
+    for number in range(6):
         state.tables.value.put("new", number)
         log.append(store, state)
+    new = len([first for first, _ in known(store).blocks if first >= meta.tail_start])
+    assert new > 1
     store.reads = 0
     caught_up, _ = second.take(store)
-    assert store.reads == 4  # the last one known, for its token, and three more
+    # Twice the one that holds the last entry known: for its token, and for what follows in it.
+    assert store.reads <= new + 1
     assert caught_up.content() == state.content()
 
 
 def test_removals_are_spread_over_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_module, "_MAX_ENTRIES", 100)
+    monkeypatch.setattr(log_module, "_MAX_BLOCKS", 100)
+    monkeypatch.setattr(log_module, "_TAIL_BYTES", 0)
     store, worker = Store(), Worker()
     state, log = worker.take(store)
     for number in range(150):
@@ -325,7 +347,10 @@ def test_a_batch_costs_the_same_whatever_the_size_of_the_state() -> None:
         for number in range(300):  # time enough for the sweeps of the loading phase to end
             change_keys(state, range(100), (number, "changed"))
             log.append(store, state)
-        last = [len(store.entries[str(known(store).next - 1 - i)]) for i in range(50)]
-        weights[keys] = sum(last) / 50
+        store.written = 0
+        for number in range(50):
+            change_keys(state, range(100), (number, "changed again"))
+            log.append(store, state)
+        weights[keys] = store.written / 50
     assert weights[100_000] < 40 * weights[1_000]
     assert weights[100_000] < 100_000

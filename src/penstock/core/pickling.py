@@ -1,0 +1,139 @@
+"""Values as bytes, and values that cannot change.
+
+Every process of a job has the classes of the user's script in `__main__`, so pickling is by
+reference to the class, at C speed.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import pickle
+import uuid
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import cloudpickle
+
+from penstock.errors import SerializationError, show_value
+
+PROTOCOL = 5
+
+#: Exact types whose instances never change. Enum classes join as they are met.
+ATOMIC: set[type] = {
+    int, float, bool, str, bytes, complex, type(None), Decimal, Fraction, uuid.UUID,
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, type(Ellipsis), range,
+}  # fmt: skip
+
+_ITEMS, _FIELDS, _MUTABLE = 1, 2, 3
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
+#: How to tell whether an instance of a non-atomic class can change; filled on first sight.
+_KINDS: dict[type, tuple[int, tuple[str, ...]]] = {tuple: (_ITEMS, ()), frozenset: (_ITEMS, ())}
+
+
+def dumps(value: Any) -> bytes:
+    """Pickle a value; one of a class that has no importable name is pickled with its class.
+
+    :raises SerializationError: if the value cannot be pickled at all.
+    """
+    try:
+        return pickle.dumps(value, PROTOCOL)
+    except Exception:
+        try:
+            return cloudpickle.dumps(value, PROTOCOL)
+        except Exception as error:
+            raise SerializationError(
+                f"a {type(value).__name__} cannot be pickled, so it cannot travel between workers "
+                "or be kept in state",
+                got=f"{show_value(value, 200)} ({type(error).__name__}: {error})",
+                todo="send plain data (numbers, strings, tuples, dataclasses) and open files, "
+                "locks and connections in open()",
+            ) from None
+
+
+def loads(data: bytes) -> Any:
+    """Undo `dumps`."""
+    return pickle.loads(data)
+
+
+def is_picklable(value: Any) -> bool:
+    """Tell whether a value can be pickled by reference to its class."""
+    try:
+        pickle.dumps(value, PROTOCOL)
+    except Exception:
+        return False
+    return True
+
+
+def detached(value: Any) -> Any:
+    """Return a value that stays as it is now, whatever the user's code does to `value` later.
+
+    :raises SerializationError: if the value would have to be copied and cannot be pickled.
+    """
+    if is_immutable(value):
+        return value
+    try:
+        return pickle.loads(pickle.dumps(value, PROTOCOL))
+    except Exception:
+        # Its class has no importable name. That it can travel must be found out here, but reading
+        # it back would make a second class of that name.
+        dumps(value)
+        return copy.deepcopy(value)
+
+
+def is_immutable(value: Any) -> bool:
+    """Tell whether a value can never change, nor anything inside it."""
+    kind = type(value)
+    if kind in ATOMIC:
+        return True
+    how, names = _KINDS.get(kind) or _classify(kind)
+    if how == _ITEMS:
+        return all(map(is_immutable, value))
+    if how == _FIELDS:
+        # All that the instance holds: a cached property keeps its result beside the fields.
+        held = getattr(value, "__dict__", None)
+        return (held is None or all(map(is_immutable, held.values()))) and all(
+            is_immutable(getattr(value, name, None)) for name in names
+        )
+    return kind in ATOMIC
+
+
+def _classify(kind: type) -> tuple[int, tuple[str, ...]]:
+    names: tuple[str, ...] = ()
+    how = _MUTABLE
+    if issubclass(kind, Enum):
+        ATOMIC.add(kind)
+    elif issubclass(kind, tuple) and hasattr(kind, "_fields") and not _has_dict(kind):
+        how = _ITEMS
+    elif _is_frozen_dataclass(kind):
+        how, names = _FIELDS, _slots(kind)
+    return _KINDS.setdefault(kind, (how, names))
+
+
+def _is_frozen_dataclass(kind: type) -> bool:
+    """Tell whether the class is a frozen dataclass in itself, and all it is made of is Python's.
+
+    A plain subclass of a frozen dataclass is not frozen, nor is what a built-in base (a list, an
+    exception) holds.
+    """
+    parameters = vars(kind).get("__dataclass_params__")
+    if parameters is None or not parameters.frozen:
+        return False
+    return all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    """Return the names of what instances hold outside of their dictionary."""
+    names: list[str] = []
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if private else name)
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+
+
+def _has_dict(kind: type) -> bool:
+    return any("__dict__" in vars(base) for base in kind.__mro__)
