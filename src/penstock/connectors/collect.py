@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.connectors.pickling import detached, dumps, loads
 from penstock.core.io import (
     Committable,
     Committer,
@@ -18,6 +17,7 @@ from penstock.core.io import (
     SinkWriter,
     WriterContext,
 )
+from penstock.core.pickling import detached, dumps, loads
 
 _CHUNK = 4096
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from penstock.connectors.journal import Journal
-from penstock.connectors.pickling import detached, dumps, is_plain, loads
 from penstock.connectors.positions import by_subtask, make_position, split_entry
 from penstock.core.io import (
     EnumeratorContext,
@@ -18,6 +17,7 @@ from penstock.core.io import (
     SplitEnumerator,
     SplitRange,
 )
+from penstock.core.pickling import detached, dumps, is_immutable, loads
 from penstock.errors import SerializationError, SourceError, show_value
 
 FRAME_RECORDS = 4096
@@ -178,7 +178,7 @@ def _independent(chunk: list[Any]) -> list[Any]:
     seen: set[int] = set()
     values = []
     for value in chunk:
-        if not is_plain(value):
+        if not is_immutable(value):
             if id(value) in seen:
                 value = detached(value)
             seen.add(id(value))

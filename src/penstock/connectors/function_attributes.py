@@ -6,10 +6,10 @@ import logging
 import pickle
 from typing import Any
 
-from penstock.connectors.pickling import PROTOCOL, dumps, loads
 from penstock.core.functions.accumulators import Accumulator
 from penstock.core.functions.runtime_context import RuntimeContext
 from penstock.core.metrics import Metric, MetricGroup
+from penstock.core.pickling import PROTOCOL, dumps, loads
 from penstock.core.state.interfaces import State
 
 _log = logging.getLogger(__name__)

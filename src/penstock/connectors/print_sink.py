@@ -73,13 +73,14 @@ class _PrintCommitter(Committer):
         # Looked up now: a notebook or a test may have put something else in its place.
         stream = sys.stderr if self._stderr else sys.stdout
         for committable in sorted(committables, key=lambda c: c.subtask):
-            stream.write(_printable(committable.payload, stream))
+            text = committable.payload.decode("utf-8", "surrogatepass")
+            stream.write(printable(text, stream))
         stream.flush()
         self._published.advance(batch_id)
 
 
-def _printable(payload: bytes, stream: Any) -> str:
-    text = payload.decode("utf-8", "surrogatepass")
+def printable(text: str, stream: Any) -> str:
+    """Return the text, with characters written as escapes if the stream cannot show them all."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

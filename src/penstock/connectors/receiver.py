@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.connectors.pickling import detached
 from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
 from penstock.connectors.segments import ByteRange, SegmentLog, join, read_range
 from penstock.core.io import (
@@ -27,6 +26,7 @@ from penstock.core.io import (
     SplitEnumerator,
     SplitRange,
 )
+from penstock.core.pickling import detached
 
 _log = logging.getLogger(__name__)
 

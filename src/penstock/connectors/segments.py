@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
-from penstock.connectors.pickling import dumps, loads
 from penstock.core.io import SourceBatch
+from penstock.core.pickling import dumps, loads
 from penstock.errors import SourceError
 
 SEGMENT_BYTES = 16 << 20

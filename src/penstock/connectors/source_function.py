@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from penstock.common.watermark import Watermark
 from penstock.connectors.function_attributes import FunctionAttributes
-from penstock.connectors.pickling import dumps, loads
 from penstock.connectors.receiver import (
     CheckpointLock,
     Receiver,
@@ -22,12 +21,13 @@ from penstock.connectors.receiver import (
     ReceiverStopped,
 )
 from penstock.connectors.source_runtime_context import SourceRuntimeContext
-from penstock.connectors.source_state import SourceInitialization, SourceSnapshot, SourceStateStore
+from penstock.connectors.source_state import SourceInitialization, SourceStateStore
 from penstock.core.functions.accumulators import Accumulator
 from penstock.core.functions.base import bind_runtime_context
-from penstock.core.functions.checkpointed import CheckpointedFunction
+from penstock.core.functions.checkpointed import CheckpointedFunction, FunctionSnapshotContext
 from penstock.core.functions.source import ParallelSourceFunction, SourceFunction
 from penstock.core.io import EnumeratorContext, SplitEnumerator
+from penstock.core.pickling import dumps, loads
 from penstock.errors import PenstockError, SerializationError, SourceError, show_value
 
 _log = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ class _FunctionReceiver(Receiver):
         operator_state = None
         if isinstance(self._function, CheckpointedFunction):
             self._checkpoints += 1
-            about = SourceSnapshot(self._checkpoints, self._context.now())
+            about = FunctionSnapshotContext(self._checkpoints, self._context.now())
             self._call("snapshot_state", about)
             operator_state = self._store.save()
         saved = self._attributes.save(), operator_state, self._checkpoints, self.accumulators()

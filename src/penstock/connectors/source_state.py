@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.connectors.pickling import dumps, loads
-from penstock.core.functions.checkpointed import (
-    FunctionInitializationContext,
-    FunctionSnapshotContext,
-)
+from penstock.core.functions.checkpointed import FunctionInitializationContext
+from penstock.core.pickling import dumps, loads
 from penstock.core.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from penstock.core.state.interfaces import BroadcastState, ListState
 from penstock.core.state.stores import KeyedStateStore, OperatorStateStore
@@ -131,17 +128,3 @@ class SourceInitialization(FunctionInitializationContext):
 
     def get_keyed_state_store(self) -> KeyedStateStore:
         return self._keyed
-
-
-class SourceSnapshot(FunctionSnapshotContext):
-    """What a source function is told when its state is saved, with every flush of its records."""
-
-    def __init__(self, checkpoint_id: int, time: int) -> None:
-        self._checkpoint_id = checkpoint_id
-        self._time = time
-
-    def get_checkpoint_id(self) -> int:
-        return self._checkpoint_id
-
-    def get_checkpoint_timestamp(self) -> int:
-        return self._time

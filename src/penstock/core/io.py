@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.common.typeinfo import TypeInformation
+from penstock.core.checkpoints import CheckpointTimes
+from penstock.core.time import MIN_WATERMARK
+
 #: Where a source stands, as plain JSON:
 #: ``{"splits": {split_id: {"at": <json>, "subtask": int, "done": bool}}, "done": bool}``.
 #: ``done`` on top means that the source has ended and will never have another split.
@@ -135,6 +139,10 @@ class Source(ABC):
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         """Return the half that lives in the user's process."""
 
+    def get_produced_type(self) -> TypeInformation | None:
+        """Return the type of the records if the source knows it. Default: it does not."""
+        return None
+
     @abstractmethod
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         """Read one range. Runs in a worker; reading the same range again gives the same records."""
@@ -150,10 +158,24 @@ class WriterContext:
     now: Callable[[], int]
     #: What this writer returned from `snapshot_state` at the end of the last batch, or None.
     restored: Any = None
+    #: Current watermark in front of the sink.
+    watermark: Callable[[], int] = lambda: MIN_WATERMARK
+    #: Which batches are checkpoints.
+    checkpoints: CheckpointTimes = field(default_factory=CheckpointTimes)
+    #: The sink's uid and the job's id: together they name this sink among all jobs, in every run.
+    uid: str = ""
+    job_id: str = ""
 
 
 class SinkWriter(ABC):
-    """Take the records of one subtask. Runs in a worker."""
+    """Take the records of one subtask. Runs in a worker.
+
+    A batch: `wake_up` if its time has come, `write` for each record, `prepare_commit`,
+    `snapshot_state`, `next_wakeup`. A writer may serve many batches, or just one: the next batch
+    may run in another process, by a writer that is made from the state. A batch may also be run
+    again, or twice at the same time; only one of the attempts counts, with its state and its
+    committables.
+    """
 
     @abstractmethod
     def write(self, value: Any, timestamp: int | None) -> None:
@@ -166,6 +188,17 @@ class SinkWriter(ABC):
     def snapshot_state(self) -> Any:
         """Return what the next batch's writer needs to know; picklable. Default: nothing."""
         return None
+
+    def next_wakeup(self) -> int | None:
+        """Return the processing time at which a batch must run even if there is no data.
+
+        Asked at the end of a batch and, of a writer that was made from the state, at the beginning
+        of the next: the answer must follow from the state. None: no need.
+        """
+        return None
+
+    def wake_up(self, time: int) -> None:  # noqa: B027 - optional hook
+        """Do what is due, before the batch's first record; `next_wakeup` must be later then."""
 
     def close(self) -> None:  # noqa: B027 - optional hook
         """Let go of resources."""
@@ -199,6 +232,12 @@ class Committer(ABC):
     @abstractmethod
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
         """Publish. May be called again for a batch that was published already: do nothing then."""
+
+    def recovered(self) -> None:  # noqa: B027 - optional hook
+        """Learn that a job goes on from a checkpoint, and that all it had logged is published.
+
+        Called before its first batch. What else earlier runs have prepared will never be published.
+        """
 
     def close(self) -> None:  # noqa: B027 - optional hook
         """Let go of resources. Called once when the job ends."""

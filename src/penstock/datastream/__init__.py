@@ -33,6 +33,7 @@ from penstock.common import (
     AssignerWithPunctuatedWatermarks,
     BoundedOutOfOrdernessTimestampExtractor,
 )
+from penstock.connectors.file_source.source import FileProcessingMode
 from penstock.connectors.text_sink import WriteMode
 from penstock.datastream.checkpoint_config import (
     CheckpointConfig,
@@ -226,6 +227,7 @@ __all__ = [
     "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointCleanup",
     "ExternalizedCheckpointRetention",
+    "FileProcessingMode",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",

@@ -292,26 +292,45 @@ class EnvironmentSettings:
         _warn_of_jvm("add_default_kryo_serializer", (str(serializer_class_name),))
 
     def add_python_file(self, file_path: str) -> None:
-        """Ship a Python file, package or zip file to the workers and put it on their path."""
+        """Ship a Python file, a folder or a zip file to the workers and put it on their path.
+
+        The content as of `execute` counts. The program itself does not see it.
+        """
         self._append("python.files", file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Ship an archive to the workers, unpacked under `target_dir`."""
+        """Unpack an archive in the working directory of the workers.
+
+        :param archive_path: a zip or tar file.
+        :param target_dir: name of its folder there; the archive's own name if left out.
+        """
         self._append("python.archives", archive_path + (f"#{target_dir}" if target_dir else ""))
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Name a requirements.txt of the job's functions."""
+        """Install what a requirements.txt names, for the workers of the job only.
+
+        :param requirements_cache_dir: folder with the packages; nothing is then fetched.
+        """
         cache = f"#{requirements_cache_dir}" if requirements_cache_dir else ""
         self._configuration.set_string("python.requirements", requirements_file_path + cache)
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Set the interpreter that workers run."""
+        """Set the interpreter that workers run.
+
+        :param python_exec: a path, or one inside an archive that was added. It must be of the same
+            version of Python as the program's, with Penstock installed.
+        """
         self._configuration.set_string("python.executable", python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Make a file known under a name to all workers."""
+        """Accept a file with a warning: Python functions cannot read it, in PyFlink neither."""
+        warnings.warn(
+            f"register_cached_file({file_path}) has no effect: Python functions have no access to "
+            "cached files; ship the file with add_python_archive",
+            stacklevel=2,
+        )
         entry = f"name:{name},path:{file_path},executable:{str(executable).lower()}"
         self._append("pipeline.cached-files", entry, separator=";")
 

@@ -7,9 +7,11 @@ from functools import partial
 from operator import getitem
 from typing import Any
 
-from penstock.common import TypeInformation, Types, WatermarkStrategy
+from penstock.common import Duration, TypeInformation, Types, WatermarkStrategy
 from penstock.connectors.collection import CollectionSource
 from penstock.connectors.data_generator import DataGeneratorSource
+from penstock.connectors.file_source.file_format import FileFormat
+from penstock.connectors.file_source.source import FileProcessingMode, FileSourceBuilder
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.connectors.socket import SocketSource
 from penstock.connectors.source_function import SourceFunctionSource
@@ -97,6 +99,27 @@ class EnvironmentSources(EnvironmentSettings):
         source = TextFileSource(file_path, charset_name)
         return self._add_source(source, "Text File Source", Types.STRING())
 
+    def read_file(
+        self,
+        input_format: FileFormat,
+        file_path: str,
+        watch_type: FileProcessingMode = FileProcessingMode.PROCESS_ONCE,
+        interval: int = -1,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Make a stream of the records of a file, of the files of a folder or of a glob pattern.
+
+        :param input_format: how to read them, for instance `StreamFormat.text_line_format()`.
+        :param watch_type: whether to go on for ever and read files that appear. Unlike Flink's,
+            a file that is changed afterwards is not read again.
+        :param interval: milliseconds between two looks for new files.
+        """
+        require_object("read_file()", input_format, FileFormat)
+        builder = FileSourceBuilder(input_format, [file_path])
+        if watch_type is FileProcessingMode.PROCESS_CONTINUOUSLY:
+            builder.monitor_continuously(Duration.of_millis(interval))
+        return self._add_source(builder.build(), "Custom File Source", type_info)
+
     def socket_text_stream(
         self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
     ) -> DataStream:
@@ -114,6 +137,7 @@ class EnvironmentSources(EnvironmentSettings):
         type_info: TypeInformation | None,
         strategy: WatermarkStrategy | None = None,
     ) -> DataStream:
+        type_info = type_info or source.get_produced_type()
         spec = SourceSpec(source, strategy)
         operator = OperatorTransformation(name, spec, [], self.get_parallelism(), type_info)
         if not source.parallel:

@@ -10,6 +10,7 @@ from penstock.common import TypeInformation
 from penstock.connectors.base import SupportsPreprocessing
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.connectors.csv_sink import csv_sink
+from penstock.connectors.file_sink import RollingFileSink
 from penstock.connectors.print_sink import PrintSink
 from penstock.connectors.socket_sink import SocketSink
 from penstock.connectors.text_sink import TextSink, WriteMode
@@ -87,6 +88,8 @@ class StreamSinks:
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
         if transformer is not None:
             return transformer.apply(self)._add_sink("Unnamed", SinkSpec(sink))
+        if isinstance(sink, RollingFileSink) and needs_flink_text(self._transformation.output_type):
+            sink = sink.written_by(to_flink_text)
         return self._add_sink("Unnamed", SinkSpec(sink))
 
     def execute_and_collect(

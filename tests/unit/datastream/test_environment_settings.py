@@ -130,6 +130,29 @@ def test_settings_in_code_appear_under_their_keys():
     assert env.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime
 
 
+def test_what_workers_need():
+    env = create()
+    env.add_python_archive("data.zip")
+    env.add_python_archive("env.zip", "env")
+    env.set_python_requirements("requirements.txt", "packages")
+    env.set_python_executable("env/bin/python")
+    settings = env.all_settings()
+    assert settings["python.archives"] == "data.zip,env.zip#env"
+    assert settings["python.requirements"] == "requirements.txt#packages"
+    assert settings["python.executable"] == "env/bin/python"
+    env.set_python_requirements("requirements.txt")
+    assert env.all_settings()["python.requirements"] == "requirements.txt"
+
+
+def test_a_cached_file_is_accepted_with_a_warning():
+    with pytest.warns(UserWarning) as caught:
+        create().register_cached_file("model.bin", "model")
+    assert str(caught[0].message) == (
+        "register_cached_file(model.bin) has no effect: Python functions have no access to cached "
+        "files; ship the file with add_python_archive"
+    )
+
+
 @pytest.mark.parametrize(
     "strategy",
     [

@@ -4,9 +4,12 @@ import pytest
 
 from penstock.common import Row, Types, WatermarkStrategy
 from penstock.core.functions import ParallelSourceFunction, SourceFunction
+from penstock.datastream import FileProcessingMode
 from penstock.datastream.connectors import DataGeneratorSource, NumberSequenceSource
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
+from penstock.datastream.formats.json import JsonLinesFormat
 from penstock.datastream.stream_execution_environment import build_plan
-from penstock.errors import TypeMismatchError
+from penstock.errors import ConfigurationError, TypeMismatchError
 
 
 class Once(SourceFunction):
@@ -67,6 +70,43 @@ def test_lines_of_a_file(env, tmp_path):
     stream = env.read_text_file(str(tmp_path / "in.txt"))
     assert plan_of(env, stream).name == "Source: Text File Source"
     assert stream.get_type() == Types.STRING()
+
+
+def test_files_of_a_format(env, tmp_path):
+    row_type = Types.ROW_NAMED(["id"], [Types.INT()])
+    stream = env.read_file(JsonLinesFormat(row_type), str(tmp_path))
+    operator = plan_of(env, stream)
+    assert (operator.name, operator.spec.source.bounded) == ("Source: Custom File Source", True)
+    assert stream.get_type() == row_type
+
+
+def test_files_that_are_watched(env, tmp_path):
+    lines = StreamFormat.text_line_format()
+    watch = FileProcessingMode.PROCESS_CONTINUOUSLY
+    operator = plan_of(env, env.read_file(lines, str(tmp_path), watch, 100))
+    assert operator.spec.source.bounded is False
+    with pytest.raises(ConfigurationError) as caught:
+        env.read_file(lines, str(tmp_path), watch)
+    assert caught.value.got == "-1 ms"
+
+
+def test_a_source_tells_the_type_of_its_records(env):
+    lines = StreamFormat.text_line_format()
+    source = FileSource.for_record_stream_format(lines, "in").build()
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "files")
+    assert stream.get_type() == Types.STRING()
+
+
+def test_a_format_must_be_one(env):
+    with pytest.raises(TypeMismatchError) as caught:
+        env.read_file("in.txt", "in.txt")
+    caught.value.where = "job.py:1"
+    assert str(caught.value) == (
+        "read_file() needs a FileFormat\n"
+        "  where: job.py:1\n"
+        "  got:   str 'in.txt'\n"
+        "  to do: pass an object of a subclass of FileFormat"
+    )
 
 
 def test_a_source_must_be_one(env):

@@ -7,16 +7,20 @@ from abc import ABC, abstractmethod
 from penstock.core.state.stores import KeyedStateStore, OperatorStateStore
 
 
-class FunctionSnapshotContext(ABC):
+class FunctionSnapshotContext:
     """What is known while state is saved."""
 
-    @abstractmethod
+    def __init__(self, checkpoint_id: int, time: int) -> None:
+        self._checkpoint_id = checkpoint_id
+        self._time = time
+
     def get_checkpoint_id(self) -> int:
         """Return the number of the checkpoint; it grows."""
+        return self._checkpoint_id
 
-    @abstractmethod
     def get_checkpoint_timestamp(self) -> int:
         """Return the processing time of the checkpoint in epoch milliseconds."""
+        return self._time
 
 
 class FunctionInitializationContext(ABC):

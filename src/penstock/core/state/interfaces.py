@@ -111,9 +111,7 @@ class _ReadableMap(State, Generic[K, V]):
         return iter(self.keys())
 
 
-class MapState(_ReadableMap[K, V]):
-    """A map whose entries are read and written one by one."""
-
+class _WritableMap(_ReadableMap[K, V]):
     @abstractmethod
     def put(self, key: K, value: V) -> None:
         """Set the value of a key."""
@@ -134,6 +132,10 @@ class MapState(_ReadableMap[K, V]):
 
     def __delitem__(self, key: K) -> None:
         self.remove(key)
+
+
+class MapState(_WritableMap[K, V]):
+    """A map whose entries are read and written one by one."""
 
 
 class ReadOnlyBroadcastState(_ReadableMap[K, V]):
@@ -143,26 +145,5 @@ class ReadOnlyBroadcastState(_ReadableMap[K, V]):
     """
 
 
-class BroadcastState(ReadOnlyBroadcastState[K, V]):
+class BroadcastState(_WritableMap[K, V], ReadOnlyBroadcastState[K, V]):
     """A map of which every subtask holds the same copy."""
-
-    @abstractmethod
-    def put(self, key: K, value: V) -> None:
-        """Set the value of a key."""
-
-    @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set the values of several keys."""
-
-    @abstractmethod
-    def remove(self, key: K) -> None:
-        """Remove an entry; do nothing if there is none."""
-
-    def __getitem__(self, key: K) -> V | None:
-        return self.get(key)
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.put(key, value)
-
-    def __delitem__(self, key: K) -> None:
-        self.remove(key)

@@ -21,6 +21,8 @@ from penstock.core.windowing.windows import TimeWindow
 from penstock.errors import WindowConfigError, show_value
 
 T = TypeVar("T")
+Fixed = TypeVar("Fixed", bound="_FixedGap")
+Dynamic = TypeVar("Dynamic", bound="_DynamicGap")
 
 
 class SessionWindowTimeGapExtractor(ABC, Generic[T]):
@@ -32,7 +34,21 @@ class SessionWindowTimeGapExtractor(ABC, Generic[T]):
 
 
 class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
-    """What all session windows have in common: how they merge."""
+    """What all session windows have in common: a start, a gap, and how they merge."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        start = self._start_of(element, timestamp, context)
+        return [TimeWindow(start, start + self._gap_of(element))]
+
+    @abstractmethod
+    def _start_of(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> int: ...
+
+    @abstractmethod
+    def _gap_of(self, element: Any) -> int: ...
 
     def merge_windows(
         self,
@@ -46,6 +62,11 @@ class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
 
 
 class _EventTime(_SessionWindows):
+    def _start_of(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> int:
+        return require_timestamp(self, element, timestamp)
+
     def get_default_trigger(self, env: Any = None) -> EventTimeTrigger:
         return EventTimeTrigger.create()
 
@@ -54,6 +75,11 @@ class _EventTime(_SessionWindows):
 
 
 class _ProcessingTime(_SessionWindows):
+    def _start_of(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> int:
+        return context.get_current_processing_time()
+
     def get_default_trigger(self, env: Any = None) -> ProcessingTimeTrigger:
         return ProcessingTimeTrigger.create()
 
@@ -62,26 +88,64 @@ class _ProcessingTime(_SessionWindows):
 
 
 @dataclass(frozen=True)
-class EventTimeSessionWindows(_EventTime):
+class _FixedGap(_SessionWindows):
+    session_gap: int
+
+    def __post_init__(self) -> None:
+        require(self.session_gap > 0, "the gap of a session must be above zero", self)
+
+    def _gap_of(self, element: Any) -> int:
+        return self.session_gap
+
+    @classmethod
+    def with_gap(cls: type[Fixed], size: Time | Duration) -> Fixed:
+        """Return sessions that end after `size` without elements.
+
+        :raises WindowConfigError: if the gap is not above zero.
+        """
+        return cls(to_milliseconds(size))
+
+
+@dataclass(frozen=True)
+class _DynamicGap(_SessionWindows):
+    session_window_time_gap_extractor: Any
+
+    def _gap_of(self, element: Any) -> int:
+        extractor = self.session_window_time_gap_extractor
+        gap: int = getattr(extractor, "extract", extractor)(element)
+        if gap <= 0:
+            raise WindowConfigError(
+                "the gap of a session must be above zero",
+                where=f"{type(self).__name__}, element {show_value(element)}",
+                got=show_value(gap),
+                todo="return a positive number of milliseconds from the gap extractor",
+            )
+        return gap
+
+    @classmethod
+    def with_dynamic_gap(cls: type[Dynamic], extractor: Any) -> Dynamic:
+        """Return sessions whose gap the extractor, or callable, says for each element."""
+        return cls(extractor)
+
+
+@dataclass(frozen=True)
+class DynamicEventTimeSessionWindows(_DynamicGap, _EventTime):
+    """Sessions in event time whose gap depends on their elements."""
+
+
+@dataclass(frozen=True)
+class DynamicProcessingTimeSessionWindows(_DynamicGap, _ProcessingTime):
+    """Sessions in processing time whose gap depends on their elements."""
+
+
+@dataclass(frozen=True)
+class EventTimeSessionWindows(_FixedGap, _EventTime):
     """Sessions in event time with a fixed gap.
 
     >>> EventTimeSessionWindows.with_gap(Time.seconds(5)).assign_windows("a", 7000, None)
     [TimeWindow(start=7000, end=12000)]
     """
 
-    session_gap: int
-
-    def __post_init__(self) -> None:
-        require(self.session_gap > 0, "the gap of a session must be above zero", self)
-
-    @staticmethod
-    def with_gap(size: Time | Duration) -> EventTimeSessionWindows:
-        """Return sessions that end after `size` without elements.
-
-        :raises WindowConfigError: if the gap is not above zero.
-        """
-        return EventTimeSessionWindows(to_milliseconds(size))
-
     @staticmethod
     def with_dynamic_gap(extractor: Any) -> DynamicEventTimeSessionWindows:
         """Return sessions whose gap depends on their elements.
@@ -90,30 +154,11 @@ class EventTimeSessionWindows(_EventTime):
         """
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        start = require_timestamp(self, element, timestamp)
-        return [TimeWindow(start, start + self.session_gap)]
-
 
 @dataclass(frozen=True)
-class ProcessingTimeSessionWindows(_ProcessingTime):
+class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTime):
     """Sessions in processing time with a fixed gap."""
 
-    session_gap: int
-
-    def __post_init__(self) -> None:
-        require(self.session_gap > 0, "the gap of a session must be above zero", self)
-
-    @staticmethod
-    def with_gap(size: Time | Duration) -> ProcessingTimeSessionWindows:
-        """Return sessions that end after `size` without elements.
-
-        :raises WindowConfigError: if the gap is not above zero.
-        """
-        return ProcessingTimeSessionWindows(to_milliseconds(size))
-
     @staticmethod
     def with_dynamic_gap(extractor: Any) -> DynamicProcessingTimeSessionWindows:
         """Return sessions whose gap depends on their elements.
@@ -121,60 +166,3 @@ class ProcessingTimeSessionWindows(_ProcessingTime):
         :param extractor: a `SessionWindowTimeGapExtractor` or a callable of an element.
         """
         return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        start = context.get_current_processing_time()
-        return [TimeWindow(start, start + self.session_gap)]
-
-
-@dataclass(frozen=True)
-class DynamicEventTimeSessionWindows(_EventTime):
-    """Sessions in event time whose gap depends on their elements."""
-
-    session_window_time_gap_extractor: Any
-
-    @staticmethod
-    def with_dynamic_gap(extractor: Any) -> DynamicEventTimeSessionWindows:
-        """Return sessions whose gap the extractor, or callable, says for each element."""
-        return DynamicEventTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        start = require_timestamp(self, element, timestamp)
-        gap = _gap_of(self.session_window_time_gap_extractor, element, self)
-        return [TimeWindow(start, start + gap)]
-
-
-@dataclass(frozen=True)
-class DynamicProcessingTimeSessionWindows(_ProcessingTime):
-    """Sessions in processing time whose gap depends on their elements."""
-
-    session_window_time_gap_extractor: Any
-
-    @staticmethod
-    def with_dynamic_gap(extractor: Any) -> DynamicProcessingTimeSessionWindows:
-        """Return sessions whose gap the extractor, or callable, says for each element."""
-        return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        start = context.get_current_processing_time()
-        gap = _gap_of(self.session_window_time_gap_extractor, element, self)
-        return [TimeWindow(start, start + gap)]
-
-
-def _gap_of(extractor: Any, element: Any, assigner: object) -> int:
-    extract = getattr(extractor, "extract", extractor)
-    gap: int = extract(element)
-    if gap <= 0:
-        raise WindowConfigError(
-            "the gap of a session must be above zero",
-            where=f"{type(assigner).__name__}, element {show_value(element)}",
-            got=show_value(gap),
-            todo="return a positive number of milliseconds from the gap extractor",
-        )
-    return gap

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from penstock.connectors.pickling import detached, dumps, loads
+from penstock.core.pickling import detached, dumps, loads
 from penstock.errors import SerializationError
 
 
@@ -39,7 +39,8 @@ def test_what_cannot_travel() -> None:
         with pytest.raises(SerializationError) as caught:
             attempt([lock])
         assert str(caught.value) == (
-            "a list cannot be pickled, so it cannot be a record\n"
+            "a list cannot be pickled, so it cannot travel between workers or be kept in state\n"
             f"  got:   [{lock!r}] (TypeError: cannot pickle '_thread.lock' object)\n"
-            "  to do: send plain data: numbers, strings, tuples, dataclasses"
+            "  to do: send plain data (numbers, strings, tuples, dataclasses) and open files, "
+            "locks and connections in open()"
         )

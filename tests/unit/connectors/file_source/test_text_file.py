@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors import files, text_lines
-from penstock.connectors.files import FilePart, deal, find_files
+from penstock.connectors.file_paths import FileStatus
+from penstock.connectors.file_source import dealing, text_lines
+from penstock.connectors.file_source.dealing import deal
+from penstock.connectors.file_source.discovery import FoundFile
+from penstock.connectors.file_source.file_format import FilePiece
+from penstock.connectors.file_source.text_lines import LineReader
 from penstock.connectors.text_file import TextFileSource
-from penstock.connectors.text_lines import LineFormat
 from penstock.core.io import ReadLimit
 from penstock.errors import ConfigurationError, SourceError
 from tests.unit.connectors.driver import SourceDriver
@@ -93,9 +96,10 @@ def test_an_empty_folder_ends_at_once(folder: Path, tmp_path: Path) -> None:
     assert driver.position["done"]
 
 
-def test_a_name_that_looks_like_a_pattern_is_taken_as_it_is(folder: Path) -> None:
+def test_a_name_that_looks_like_a_pattern_is_taken_as_it_is(folder: Path, tmp_path: Path) -> None:
     write(folder / "a[1].txt", ["x"])
-    assert find_files(str(folder / "a[1].txt")) == [str(folder / "a[1].txt")]
+    write(folder / "a1.txt", ["y"])
+    assert read(folder / "a[1].txt", tmp_path / "job") == ["x"]
 
 
 @pytest.mark.parametrize("max_bytes", [1, 10, 100, 1 << 20])
@@ -114,7 +118,7 @@ def test_every_line_comes_once_wherever_batches_are_cut(
 def test_parts_of_files_are_dealt_to_the_subtasks(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_SMALLEST_PART", 100)
+    monkeypatch.setattr(dealing, "_SMALLEST_PART", 100)
     write(folder / "a.txt", LINES)
     write(folder / "b.txt", LINES[:50])
     driver = SourceDriver(TextFileSource(str(folder)), tmp_path / "job", parallelism=3)
@@ -133,9 +137,10 @@ def test_a_small_file_is_not_cut_up(folder: Path, tmp_path: Path) -> None:
 
 def test_dealing_levels_the_load() -> None:
     sizes = [50, 10, 10, 10, 30]
-    parts = [FilePart(str(i), 0, size, True) for i, size in enumerate(sizes)]
-    dealt = deal(parts, 2)
-    assert [[part.path for part in lane] for lane in dealt] == [["0"], ["1", "2", "3", "4"]]
+    files = [FoundFile(FileStatus(str(i), size, 0, 0), 0, 0) for i, size in enumerate(sizes)]
+    dealt = deal(files, [0, 5], divisible=lambda path: True, splittable=True)
+    lanes = {known.path: [lane for lane, _, _ in parts] for known, parts in dealt}
+    assert lanes == {"0": [0], "1": [1], "2": [1], "3": [1], "4": [1]}
 
 
 def test_a_batch_is_bounded_by_records_as_far_as_can_be_guessed(
@@ -209,7 +214,7 @@ def test_after_a_restart_the_same_files_are_read(folder: Path, tmp_path: Path) -
 def test_another_parallelism_after_a_restart_loses_nothing(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_SMALLEST_PART", 1000)
+    monkeypatch.setattr(dealing, "_SMALLEST_PART", 1000)
     write(folder / "a.txt", LINES)
     source = TextFileSource(str(folder))
     first = SourceDriver(source, tmp_path / "job", parallelism=4)
@@ -230,17 +235,6 @@ def test_a_missing_path(folder: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_file_system_that_is_not_mounted(tmp_path: Path) -> None:
-    with pytest.raises(SourceError) as caught:
-        read("hdfs://namenode/words.txt", tmp_path / "job")
-    assert str(caught.value) == (
-        "files can only be read from a mounted file system, not from hdfs://\n"
-        "  where: source 'numbers'\n"
-        "  got:   hdfs://namenode/words.txt\n"
-        "  to do: mount the file system on every worker and pass the path"
-    )
-
-
 def test_a_wrong_encoding_is_reported_with_file_line_and_byte(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,17 +246,25 @@ def test_a_wrong_encoding_is_reported_with_file_line_and_byte(
         "a file is not encoded in utf-8\n"
         f"  where: {folder}/a.txt, line 3, byte 15\n"
         "  got:   0xf6, invalid start byte\n"
-        "  to do: name the file's encoding by the charset of the source"
+        "  to do: name the file's encoding by the charset of the source, or repair the file"
     )
 
 
-def test_a_wrong_wide_encoding(folder: Path) -> None:
-    (folder / "a.txt").write_bytes("a\nb\n".encode("utf-16-le") + b"\x00\xd8\x00")
+@pytest.mark.parametrize("chunk", [2, 5, 1000])
+def test_a_wrong_wide_encoding(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(text_lines, "_CHUNK", chunk)
+    path = folder / "a.txt"
+    path.write_bytes("a\nbc\nd".encode("utf-16-le") + b"\x00\xdcx\x00")
     with pytest.raises(SourceError) as caught:
-        list(LineFormat("utf-16-le").read(str(folder / "a.txt"), 0, 11))
-    assert caught.value.what == "a file is not encoded in utf-16-le"
-    assert caught.value.where is not None
-    assert caught.value.where.startswith(f"{folder}/a.txt, line ")
+        list(LineReader("utf-16-le").read(FilePiece(str(path), 0, 14, 16)))
+    assert str(caught.value) == (
+        "a file is not encoded in utf-16-le\n"
+        f"  where: {path}, line 3, byte 12\n"
+        "  got:   0x00dc, illegal encoding\n"
+        "  to do: name the file's encoding by the charset of the source, or repair the file"
+    )
 
 
 def test_a_file_that_shrinks_or_goes_away(folder: Path, tmp_path: Path) -> None:
@@ -275,7 +277,7 @@ def test_a_file_that_shrinks_or_goes_away(folder: Path, tmp_path: Path) -> None:
     assert str(caught.value) == (
         "a file has become shorter while it was being read\n"
         f"  where: {path}\n"
-        f"  got:   6 bytes, {size} bytes when the job started\n"
+        f"  got:   6 bytes, {size} bytes when it was found\n"
         "  to do: the file must stay as it is, and at the same path on every worker, "
         "while it is read"
     )

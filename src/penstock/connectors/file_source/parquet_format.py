@@ -1,0 +1,162 @@
+"""Parquet files as rows or dicts, read by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from penstock.common.configuration import Configuration
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation
+from penstock.connectors.arrow_types import arrow_schema
+from penstock.connectors.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.connectors.file_paths import store_of
+from penstock.connectors.file_source.file_format import FilePiece
+from penstock.connectors.file_source.opening import reading
+from penstock.connectors.file_source.records import converter, rows, values_of
+from penstock.connectors.file_source.stream_format import BulkFormat, StreamFormat
+from penstock.errors import SourceError
+
+
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Read Parquet files; the records are rows of the columns that a ROW type names.
+
+    A column that a file does not have gives None. Row groups are read in parallel: a group belongs
+    to the range of bytes in which it starts.
+
+    :param row_type: `Types.ROW_NAMED([names], [types])`.
+    :param hadoop_config: taken for PyFlink's sake, without effect.
+    :param batch_size: how many rows are read at once.
+    :param is_utc_timestamp: taken for PyFlink's sake, without effect: a time without a zone stays
+        what stands in the file.
+    :param is_case_sensitive: False to find columns whatever the case of their letters.
+    :raises ConfigurationError: if it is no ROW type.
+    """
+
+    def __init__(
+        self,
+        row_type: TypeInformation,
+        hadoop_config: Configuration | None = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        self._schema = arrow_schema(row_type)
+        assert isinstance(row_type, RowTypeInfo)
+        self._row_type = row_type
+        self._batch_size = batch_size
+        self._is_case_sensitive = is_case_sensitive
+        self.produced_type = row_type
+
+    def is_divisible(self, path: str) -> bool:
+        return True
+
+    def record_bytes(self, path: str, size: int) -> float:
+        return _row_bytes(path, size)
+
+    def read(self, piece: FilePiece) -> Iterator[list[Any]]:
+        names = self._row_type.get_field_names()
+        converters = [converter(kind) for kind in self._row_type.get_field_types()]
+        for batch in _batches(piece, self._batch_size, names, self._is_case_sensitive):
+            columns = [self._cast(piece, batch, field) for field in self._schema]
+            pairs = zip(columns, converters, strict=True)
+            yield rows(names, [values_of(column, each) for column, each in pairs])
+
+    def _cast(self, piece: FilePiece, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+        found = _position(batch.schema, field.name, self._is_case_sensitive)
+        if found is None:
+            return pa.nulls(batch.num_rows, field.type)
+        column = batch.column(found)
+        if column.type == field.type:
+            return column
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SourceError(
+                "a column of a Parquet file is of another type than declared",
+                where=f"{piece.path}, column {field.name!r}",
+                got=f"{column.type} ({error})",
+                todo=f"declare the type of the column; now it is {field.type}",
+            ) from None
+
+
+class AvroParquetFormat(StreamFormat):
+    """Read Parquet files; the records are dicts of the fields that an Avro schema names."""
+
+    def __init__(self, schema: AvroSchema, batch_size: int = 2048) -> None:
+        self._names = [field["name"] for field in schema.definition["fields"]]
+        self._batch_size = batch_size
+        self.produced_type = GenericRecordAvroTypeInfo(schema)
+
+    def is_divisible(self, path: str) -> bool:
+        return True
+
+    def record_bytes(self, path: str, size: int) -> float:
+        return _row_bytes(path, size)
+
+    def read(self, piece: FilePiece) -> Iterator[list[Any]]:
+        for batch in _batches(piece, self._batch_size, self._names, True):
+            missing = [name for name in self._names if name not in batch.schema.names]
+            if missing:
+                raise SourceError(
+                    "a Parquet file does not have all fields of the Avro schema",
+                    where=piece.path,
+                    got=", ".join(batch.schema.names) or "none of them",
+                    todo=f"the file lacks {', '.join(missing)}: correct the schema",
+                )
+            yield batch.select(self._names).to_pylist(maps_as_pydicts="strict")
+
+
+class AvroParquetReaders:
+    """Make formats that read the records of an Avro schema from Parquet files."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Return the format for records of a schema; they are dicts."""
+        return AvroParquetFormat(schema)
+
+
+def _batches(
+    piece: FilePiece, batch_size: int, names: list[str], case_sensitive: bool
+) -> Iterator[pa.RecordBatch]:
+    with reading(piece, unpack=False) as stream, parquet.ParquetFile(stream) as file:
+        groups = [
+            number
+            for number in range(file.num_row_groups)
+            if piece.start <= _group_start(file, number) < piece.end
+        ]
+        wanted = [
+            file.schema_arrow.names[found]
+            for name in names
+            if (found := _position(file.schema_arrow, name, case_sensitive)) is not None
+        ]
+        for group in groups:
+            yield from file.iter_batches(batch_size, row_groups=[group], columns=wanted)
+
+
+def _group_start(file: parquet.ParquetFile, number: int) -> int:
+    group = file.metadata.row_group(number)
+    if group.num_columns == 0:
+        return 0
+    column = group.column(0)
+    dictionary = column.dictionary_page_offset
+    data: int = column.data_page_offset
+    return data if dictionary is None else min(data, dictionary)
+
+
+def _position(schema: pa.Schema, name: str, case_sensitive: bool) -> int | None:
+    names = schema.names
+    if case_sensitive:
+        return names.index(name) if name in names else None
+    lowered = [each.lower() for each in names]
+    return lowered.index(name.lower()) if name.lower() in lowered else None
+
+
+def _row_bytes(path: str, size: int) -> float:
+    try:
+        with store_of(path).open_input(path) as stream, parquet.ParquetFile(stream) as file:
+            return max(size / max(file.metadata.num_rows, 1), 0.01)
+    except pa.ArrowException as error:
+        raise OSError(str(error)) from error
