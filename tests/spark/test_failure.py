@@ -68,6 +68,13 @@ def test_a_penstock_error_of_the_users_process_is_left_alone() -> None:
             "Caused by: java.lang.OutOfMemoryError: Java heap space\n",
             "OutOfMemoryError: Java heap space",
         ),
+        (
+            "[PYTHON_DATA_SOURCE_ERROR] Failed to create it: Traceback (most recent call last):\n"
+            '  File "worker.py", line 7, in <module>\n    import penstock\n'
+            "ModuleNotFoundError: No module named 'penstock'\n SQLSTATE: 38000",
+            "[PYTHON_DATA_SOURCE_ERROR] Failed to create it: ModuleNotFoundError: "
+            "No module named 'penstock'",
+        ),
     ],
 )
 def test_the_line_that_says_most(text: str, reason: str) -> None:

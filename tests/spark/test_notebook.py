@@ -79,6 +79,18 @@ class Tills(KeyedProcessFunction):
 
 JOB_AGAIN = JOB.replace("till.cents)", "till.average)")
 
+#: Twice, since output belongs to the cell whose job it is.
+PRINTING = """
+def tell(number):
+    print("told", number)
+    return number
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+with env.from_collection([{number}]).map(tell).execute_and_collect() as results:
+    print("found", list(results))
+"""
+
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[BlockingKernelClient]:
@@ -117,3 +129,11 @@ def test_classes_of_a_cell_and_their_next_version(kernel: BlockingKernelClient) 
 
     assert first == str([(city, cents) for city in ("Bergen", "Oslo") for cents in (100, 120, 123)])
     assert second == str([(city, a) for city in ("Bergen", "Oslo") for a in (41.0, 60.0, 100.0)])
+
+
+@pytest.mark.timeout(500)
+def test_what_functions_print_appears_in_the_cell(kernel: BlockingKernelClient) -> None:
+    run_cell(kernel, IMPORTS)
+    for number in (1, 2):
+        printed = run_cell(kernel, PRINTING.format(number=number))
+        assert sorted(printed.splitlines()) == [f"found [{number}]", f"told {number}"]

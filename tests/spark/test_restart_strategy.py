@@ -21,8 +21,12 @@ def of(name: str, **options: str) -> dict[str, str]:
     return {"restart-strategy.type": name, **keys}
 
 
-def test_none_is_the_default() -> None:
+def test_the_default_depends_on_checkpoints() -> None:
     assert delays({}, [0]) == [None]
+    assert delays({"execution.checkpointing.interval": "0 ms"}, [0]) == [None]
+    enabled = {"execution.checkpointing.interval": "500 ms"}
+    assert delays(enabled, [0, 1, 2]) == [1, 1.5, 2.25]
+    assert delays({**enabled, "restart-strategy.type": "none"}, [0]) == [None]
     assert delays({"restart-strategy.type": "none"}, [0]) == [None]
 
 
@@ -72,7 +76,9 @@ def failing(path: Path, times: int) -> object:
     return check
 
 
-def test_a_job_goes_on_after_its_failures(make_env: MakeEnvironment, tmp_path: Path) -> None:
+def test_a_job_goes_on_after_its_failures(
+    make_env: MakeEnvironment, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     failures = tmp_path / "failures"
     failures.touch()
     env = make_env(
@@ -84,6 +90,12 @@ def test_a_job_goes_on_after_its_failures(make_env: MakeEnvironment, tmp_path: P
     with stream.sum(1).execute_and_collect("restarted") as results:
         assert [total for _, total in results] == [0, 1, 3, 6, 10, 15]
     assert failures.read_text() == "x" * 8
+    told = [record.getMessage() for record in caplog.records if record.name == "penstock.spark.job"]
+    assert len(told) == 2
+    assert told[0].startswith(
+        "job 'restarted' failed, and starts again in 0.01 s: check() of operator 'Map' raised "
+        "ValueError: not yet\n  where: operator 'Map', built at "
+    )
 
 
 def test_a_job_that_fails_too_often(make_env: MakeEnvironment, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import JobFailedError, SourceError
+from penstock.execution import process_folder
 from penstock.spark import rpc
 
 
@@ -95,7 +96,8 @@ def test_a_temporary_folder_with_a_long_name(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("long" * 30)
-    monkeypatch.setattr(rpc.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(process_folder.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(process_folder, "_folder", None)
     server = rpc.RpcServer({"double": lambda n: 2 * n}, on_error=print)
     assert server.address.place.startswith("127.0.0.1:")
     assert rpc.call(server.address, "double", 4) == 8

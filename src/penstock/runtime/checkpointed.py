@@ -1,8 +1,8 @@
-"""What a `CheckpointedFunction` is told when it gets its state and when it saves it."""
+"""What a `CheckpointedFunction` is told when it gets its state."""
 
 from __future__ import annotations
 
-from penstock.core.functions import FunctionInitializationContext, FunctionSnapshotContext
+from penstock.core.functions import FunctionInitializationContext
 from penstock.core.state import KeyedStateStore, OperatorStateStore
 from penstock.runtime.context import OperatorRuntimeContext
 
@@ -21,17 +21,3 @@ class InitializationContextImpl(FunctionInitializationContext):
 
     def get_keyed_state_store(self) -> KeyedStateStore:
         return self._context.keyed_state()
-
-
-class SnapshotContextImpl(FunctionSnapshotContext):
-    """See `FunctionSnapshotContext`. Every batch is a checkpoint."""
-
-    def __init__(self, checkpoint_id: int, time: int) -> None:
-        self._checkpoint_id = checkpoint_id
-        self._time = time
-
-    def get_checkpoint_id(self) -> int:
-        return self._checkpoint_id
-
-    def get_checkpoint_timestamp(self) -> int:
-        return self._time

@@ -27,6 +27,10 @@ from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.operator_state import OperatorStateBackend
 
+#: What the engine tells its workers about the job.
+JOB_ID_SETTING = "penstock.job-id"
+ATTEMPT_SETTING = "penstock.attempt"
+
 
 class OperatorRuntimeContext(RuntimeContext):
     """The runtime context of one subtask of one operator."""
@@ -60,7 +64,7 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def get_job_id(self) -> str:
         """Return the id of the job."""
-        return str(self._settings.get("penstock.job-id", ""))
+        return str(self._settings.get(JOB_ID_SETTING, ""))
 
     def get_task_name(self) -> str:
         """Return the name of the task."""
@@ -80,7 +84,7 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def get_attempt_number(self) -> int:
         """Return how often the job has been restarted since it was submitted."""
-        return int(self._settings.get("penstock.attempt", 0))
+        return int(self._settings.get(ATTEMPT_SETTING, 0))
 
     def get_job_parameter(self, key: str, default_value: str | None = None) -> str | None:
         """Return a global job parameter."""

@@ -70,4 +70,5 @@ def _find(trace: TracebackType | None) -> _Finding:
 
 
 def _is_users(scope: dict[str, Any]) -> bool:
-    return str(scope.get("__name__", "")).partition(".")[0] != "penstock"
+    # A with statement of Penstock's own passes through contextlib.
+    return str(scope.get("__name__", "")).partition(".")[0] not in ("penstock", "contextlib")

@@ -17,11 +17,16 @@ from typing import Any
 
 import cloudpickle
 
-from penstock.core.functions import Accumulator, CheckpointedFunction, RuntimeContext
+from penstock.core.functions import (
+    Accumulator,
+    CheckpointedFunction,
+    FunctionSnapshotContext,
+    RuntimeContext,
+)
 from penstock.core.functions.base import bind_runtime_context
 from penstock.core.metrics import Metric, MetricGroup
 from penstock.core.state import State
-from penstock.runtime.checkpointed import InitializationContextImpl, SnapshotContextImpl
+from penstock.runtime.checkpointed import InitializationContextImpl
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import OperatorRuntimeContext
 
@@ -64,7 +69,7 @@ class FunctionHost:
         if callable(closer) and self._has_attributes:
             closer()
 
-    def save_operator_state(self, context: SnapshotContextImpl) -> None:
+    def save_operator_state(self, context: FunctionSnapshotContext) -> None:
         """Have the function bring its operator state up to date."""
         if self.checkpointed:
             self.function.snapshot_state(context)

@@ -43,7 +43,13 @@ def dump_job(plan: ExecutionPlan) -> bytes:
         plan_blob = cloudpickle.dumps(plan)
     except Exception as error:
         raise _blame_operator(plan, error) from None
-    return pickle.dumps((list(sys.path), _dump_main_classes(), plan_blob))
+    return pickle.dumps((list(sys.path), _dump_main_classes(), plan_blob, {}))
+
+
+def with_settings(blob: bytes, settings: dict[str, Any]) -> bytes:
+    """Return a pickled job with settings that were not known yet when it was pickled."""
+    *parts, known = pickle.loads(blob)
+    return pickle.dumps((*parts, {**known, **settings}))
 
 
 def load_job(token: str, blob: bytes) -> Job:
@@ -52,11 +58,13 @@ def load_job(token: str, blob: bytes) -> Job:
     if job is None:
         # In this order: modules must be importable before classes that refer to them are read,
         # and the script's classes must be there before instances of them are.
-        path, class_blobs, plan_blob = pickle.loads(blob)
+        path, class_blobs, plan_blob, settings = pickle.loads(blob)
         sys.path.extend(entry for entry in path if entry not in sys.path)
         for class_blob in class_blobs:
             _install_in_main(cloudpickle.loads(class_blob))
-        job = _jobs[token] = Job(token, cloudpickle.loads(plan_blob))
+        plan: ExecutionPlan = cloudpickle.loads(plan_blob)
+        plan.settings.update(settings)
+        job = _jobs[token] = Job(token, plan)
         while len(_jobs) > _KEPT_JOBS:
             _jobs.popitem(last=False)
     return job

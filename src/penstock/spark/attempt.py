@@ -8,34 +8,47 @@ import uuid
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from penstock.common.time import Duration
+from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.executor import JobRequest
+from penstock.runtime.context import ATTEMPT_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator
+from penstock.runtime.job import with_settings
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.query import start_query
 from penstock.spark.rpc import RpcServer
 from penstock.spark.shipment import ship
+from penstock.spark.worker_environment import WorkerEnvironment
 
-INTERVAL_KEY = "execution.checkpointing.interval"
 #: How often the query is looked at; that a job has finished is noticed at once.
 _WATCH_SECONDS = 0.1
+#: The same while workers print.
+_SHOW_SECONDS = 0.002
 
 
 class Attempt:
     """Run a job once, from where its folder says that it stands.
 
     :param blob: the job as the workers get it.
+    :param number: how often the job has been restarted since it was submitted.
     """
 
     def __init__(
-        self, request: JobRequest, session: SparkSession, blob: bytes, folder: JobFolder
+        self,
+        request: JobRequest,
+        session: SparkSession,
+        blob: bytes,
+        folder: JobFolder,
+        workers: WorkerEnvironment,
+        number: int = 0,
     ) -> None:
         self._request = request
         self._session = session
         self._blob = blob
         self._folder = folder
+        self._workers = workers
+        self._number = number
         #: The first thing that went wrong in a call from Spark.
         self._call_failure: BaseException | None = None
         interval = request.configuration.get(INTERVAL_KEY)
@@ -44,7 +57,7 @@ class Attempt:
             folder.penstock,
             job_id=folder.job_id,
             last_committed=folder.last_committed(),
-            publish_interval_ms=Duration.parse(interval).to_millis() if interval else None,
+            publish_interval_ms=CheckpointTimes.from_setting(interval).interval,
         )
 
     def run(self) -> PenstockError | None:
@@ -84,22 +97,30 @@ class Attempt:
     def _start(self, server: RpcServer) -> StreamingQuery:
         context = self._session.sparkContext
         # A token of its own: what a failed attempt left in the workers is not to be found again.
-        shipment = ship(context, uuid.uuid4().hex, self._blob, str(self._folder.path))
+        facts = {JOB_ID_SETTING: self._folder.job_id, ATTEMPT_SETTING: self._number}
+        blob = with_settings(self._blob, facts)
+        shipment = ship(context, uuid.uuid4().hex, blob, str(self._folder.path))
         context.setLocalProperty("spark.scheduler.pool", self._folder.job_id)
-        return start_query(
-            self._session,
-            self._request.plan,
-            name=f"{self._request.job_name} {shipment.token[:8]}",
-            address=server.address,
-            shipment=shipment,
-            checkpoint=self._folder.spark,
-            commit=self.coordinator.commit,
-            on_error=self._note,
-        )
+        with self._workers.of_functions(context):
+            return start_query(
+                self._session,
+                self._request.plan,
+                name=f"{self._request.job_name} {shipment.token[:8]}",
+                address=server.address,
+                shipment=shipment,
+                checkpoint=self._folder.spark,
+                commit=self.coordinator.commit,
+                on_error=self._note,
+            )
 
     def _watch(self, query: StreamingQuery) -> BaseException | None:
         """Wait until the coordinator or the query has ended; return the query's failure."""
-        while not self.coordinator.finished.wait(_WATCH_SECONDS):
+        pause = _WATCH_SECONDS
+        while not self.coordinator.finished.wait(pause):
+            if self._workers.show_output():
+                pause = _SHOW_SECONDS
+                continue
+            pause = _WATCH_SECONDS
             if not query.isActive:
                 return query.exception() or JobFailedError("Spark ended the job's query")
         return None

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import threading
 import time
 import uuid
@@ -24,6 +23,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from penstock.errors import ConfigurationError, JobFailedError
+from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 
 DIRECTORY_KEYS = ("execution.checkpointing.dir", "state.checkpoints.dir")
@@ -85,7 +85,7 @@ def take_folder(
     """
     base = _base(configuration)
     if base is None:
-        path = Path(tempfile.mkdtemp(prefix="penstock-job-"))
+        path = process_folder().make("job")
     else:
         path = base / _next_name(base, job_name)
         path.mkdir(parents=True, exist_ok=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from penstock.execution.executor import Executor, JobHandle, JobRequest
 from penstock.runtime.job import dump_job
+from penstock.spark.dependencies import gather
 from penstock.spark.directory import take_folder
 from penstock.spark.gateway import jvm_pid
 from penstock.spark.job import SparkJob
 from penstock.spark.restart import RestartStrategy
 from penstock.spark.session import open_session
+from penstock.spark.worker_environment import prepare
 
 
 class SparkExecutor(Executor):
@@ -22,8 +24,10 @@ class SparkExecutor(Executor):
         # In the order of what costs least, so that a mistake shows before Spark is started.
         restarts = RestartStrategy.from_configuration(request.configuration)
         blob = dump_job(request.plan)
+        dependencies = gather(request.configuration)
         session = open_session(request.configuration, request.plan.slots)
+        workers = prepare(session.sparkContext, dependencies)
         folder = take_folder(request.configuration, request.job_name, request.plan, jvm_pid())
-        job = SparkJob(request, session, blob, folder, restarts)
+        job = SparkJob(request, session, blob, folder, workers, restarts)
         job.start()
         return job

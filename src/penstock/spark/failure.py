@@ -13,6 +13,8 @@ _NOISE = re.compile(
     r"^(=== |Current |-+$|Driver stacktrace|Traceback|\s+File |\[STREAM_FAILED\]|"
     r"An error occurred while calling|py4j\.|\s*$)"
 )
+_TRACEBACK = "Traceback (most recent call last):"
+_PYTHON_ERROR = re.compile(r"^(\w+\.)*\w*(Error|Exception)(:|$)")
 _JVM_CLASS = re.compile(r"^(?:Caused by: |: )?(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error))")
 
 
@@ -40,4 +42,10 @@ def _reason(text: str) -> str:
     lines = [line for line in text.splitlines() if not _FRAME.match(line)]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     useful = causes[-1:] or [line for line in lines if not _NOISE.match(line)]
-    return _JVM_CLASS.sub(r"\1", useful[0]).strip()[:500] if useful else ""
+    if not useful:
+        return ""
+    said = _JVM_CLASS.sub(r"\1", useful[0]).strip()
+    raised = [line for line in lines[lines.index(useful[0]) + 1 :] if _PYTHON_ERROR.match(line)]
+    if said.endswith(_TRACEBACK) and raised:
+        said = said.removesuffix(_TRACEBACK) + raised[0].strip()
+    return said[:500]

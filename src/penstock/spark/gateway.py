@@ -1,7 +1,7 @@
 """Start Spark's JVM so that nothing of it reaches the user's terminal.
 
-Everything that the JVM and the Python workers print goes to a log file. It is removed when the
-process ends, unless a job failed: then its error names the file.
+Everything that the JVM prints goes to a log file. It is removed when the process ends, unless a
+job failed because of Spark: then its error names the file.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ import atexit
 import contextlib
 import logging
 import os
-import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyspark
 from py4j.clientserver import ClientServer
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
-from penstock.errors import JobFailedError
+from penstock.errors import ConfigurationError, JobFailedError
+from penstock.execution.process_folder import process_folder
 from penstock.spark import local_files
+
+#: Key of the file for Spark's log; absent: one that goes with the process.
+LOG_FILE = "penstock.spark.log-file"
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -45,25 +49,61 @@ logger.pools.name = org.apache.spark.scheduler.FairSchedulableBuilder
 logger.pools.level = error
 """
 
+_DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+_EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+_TEMPORARY_OPTION = "-Djava.io.tmpdir"
+#: How long the JVM may take to end once it is told to.
+_PATIENCE_SECONDS = 10.0
+#: Spark's sockets have names of 42 bytes; their paths may have 104 at most, on macOS.
+_LONGEST_SOCKET_FOLDER = 60
+
 
 class JvmFolder:
-    """What the JVM of this process needs on disk: its log, and files that it reads at its start."""
+    """What the JVM of this process needs on disk: its log, and files that it reads at its start.
 
-    def __init__(self, log_level: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="penstock-spark-"))
-        self.log = self._folder / "spark.log"
+    :param log_file: where the log goes; if it is None, to a file that goes with the process.
+    """
+
+    def __init__(self, log_level: str, log_file: str | None = None) -> None:
+        run = process_folder()
+        #: Open in the JVM as well, so that the folder is not taken for left as long as it runs.
+        self.lock = run.lock
+        self._folder = run.make("spark")
+        self._temporary = self._folder / "tmp"
+        self._temporary.mkdir()
+        self.log = self._folder / "spark.log" if log_file is None else Path(log_file).absolute()
+        #: Where the log goes if a job fails because of Spark.
+        self._kept_log = run.path.with_suffix(".log") if log_file is None else self.log
         self.log4j = self._folder / "log4j2.properties"
         self.log4j.write_text(_LOG4J.format(level=log_level.lower()), encoding="utf-8")
         self.jar = self._folder / "penstock.jar"
         local_files.write_jar(self.jar)
         self.spark_home = self._folder / "home"
         self._make_spark_home()
-        self._kept = False
-        atexit.register(self._remove)
+
+    def lay_over(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Return the settings, with all temporary files of Spark and its JVMs in this folder.
+
+        Shuffle files, native libraries, sockets: a killed JVM does not remove them.
+        """
+        laid = {"spark.local.dir": str(self._temporary), **settings}
+        if len(os.fsencode(self._temporary)) > _LONGEST_SOCKET_FOLDER:
+            own = tempfile.gettempdir()
+            short = own if len(os.fsencode(own)) <= _LONGEST_SOCKET_FOLDER else "/tmp"
+            laid.setdefault("spark.python.unix.domain.socket.dir", short)
+        here = laid["spark.master"].startswith("local-cluster")
+        for key in (_DRIVER_OPTIONS, _EXECUTOR_OPTIONS) if here else (_DRIVER_OPTIONS,):
+            options = laid.get(key, "")
+            if _TEMPORARY_OPTION not in options:
+                laid[key] = f'{options} "{_TEMPORARY_OPTION}={self._temporary}"'.strip()
+        return laid
 
     def keep_log(self) -> str:
         """Return the path of the log, which from now on outlives the process."""
-        self._kept = True
+        if self.log != self._kept_log:
+            # The JVM goes on writing to it under its new name.
+            self.log.rename(self._kept_log)
+            self.log = self._kept_log
         return str(self.log)
 
     def _make_spark_home(self) -> None:
@@ -76,10 +116,6 @@ class JvmFolder:
         for name in ("bin", "jars", "sbin"):
             (self.spark_home / name).symlink_to(Path(pyspark.__file__).parent / name)
 
-    def _remove(self) -> None:
-        if not self._kept:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
 
 def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
     """Start the JVM and tell pyspark to use it for the SparkContext to come.
@@ -90,12 +126,13 @@ def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
         conf.set(key, value)
-    options = settings.get("spark.driver.extraJavaOptions", "")
+    options = settings.get(_DRIVER_OPTIONS, "")
     log4j = f"-Dlog4j2.configurationFile={folder.log4j.as_uri()}"
-    conf.set("spark.driver.extraJavaOptions", f"{options} {log4j}".strip())
-    with folder.log.open("ab") as output, _spark_home(folder.spark_home):
+    conf.set(_DRIVER_OPTIONS, f"{options} {log4j}".strip())
+    with _opened(folder.log) as output, _spark_home(folder.spark_home):
+        how = {"stdout": output, "stderr": output, "pass_fds": (folder.lock,)}
         try:
-            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+            gateway = launch_gateway(conf, how)
         except Exception as error:
             raise JobFailedError(
                 "Spark's JVM did not start",
@@ -103,7 +140,32 @@ def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
                 todo=f"see Spark's log: {folder.keep_log()}",
             ) from None
     SparkContext._ensure_initialized(gateway=gateway)
+    atexit.register(_end, gateway)
     return gateway
+
+
+def _opened(log: Path) -> IO[bytes]:
+    try:
+        return log.open("ab")
+    except OSError as error:
+        raise ConfigurationError(
+            "Spark's log cannot be written",
+            where=f"configuration key {LOG_FILE}",
+            got=f"{type(error).__name__}: {error}",
+            todo="name a file in a folder that exists",
+        ) from None
+
+
+def _end(gateway: Any) -> None:
+    """Let the JVM end and wait for it: what it still writes would outlive its folder."""
+    process: subprocess.Popen[bytes] | None = gateway.proc
+    if process is None or process.stdin is None:
+        return
+    process.stdin.close()
+    try:
+        process.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def jvm_pid() -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Any
@@ -15,6 +16,9 @@ from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.restart import RestartStrategy
+from penstock.spark.worker_environment import WorkerEnvironment
+
+_log = logging.getLogger(__name__)
 
 
 class SparkJob(JobHandle):
@@ -26,6 +30,7 @@ class SparkJob(JobHandle):
         session: SparkSession,
         blob: bytes,
         folder: JobFolder,
+        workers: WorkerEnvironment,
         restarts: RestartStrategy,
     ) -> None:
         self.job_id = folder.job_id
@@ -33,6 +38,7 @@ class SparkJob(JobHandle):
         self._session = session
         self._blob = blob
         self._folder = folder
+        self._workers = workers
         self._restarts = restarts
         self._began = time.monotonic()
         self._runtime_ms = 0
@@ -41,6 +47,7 @@ class SparkJob(JobHandle):
         self._ended = threading.Event()
         self._error: PenstockError | None = None
         self._attempt: Attempt | None = None
+        self._attempts = 0
         self._thread = threading.Thread(
             target=self._run, name=f"penstock-job-{self.job_id[:8]}", daemon=True
         )
@@ -104,17 +111,25 @@ class SparkJob(JobHandle):
             delay = None if error is None else self._restarts.delay_after_failure(time.monotonic())
             if delay is None:
                 return error
+            name = self._request.job_name
+            _log.warning("job %r failed, and starts again in %g s: %s", name, delay, error)
             self._status = JobStatus.RESTARTING
             self._cancelled.wait(delay)
         return JobCancelledError("the job was cancelled", where=f"job {self._request.job_name!r}")
 
     def _run_attempt(self) -> PenstockError | None:
-        attempt = Attempt(self._request, self._session, self._blob, self._folder)
+        attempt = Attempt(
+            self._request, self._session, self._blob, self._folder, self._workers, self._attempts
+        )
+        self._attempts += 1
         self._attempt = attempt
         if self._cancelled.is_set():
             # It came while there was no coordinator to tell.
             attempt.coordinator.cancel()
-        return attempt.run()
+        try:
+            return attempt.run()
+        finally:
+            self._workers.show_output(ended=True)
 
 
 def _end_of(error: PenstockError | None) -> JobStatus:

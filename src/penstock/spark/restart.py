@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from penstock.common.time import Duration
+from penstock.core.checkpoints import INTERVAL_KEY
 from penstock.errors import ConfigurationError
 
 TYPE_KEY = "restart-strategy.type"
@@ -25,11 +26,15 @@ class RestartStrategy(ABC):
 
     @staticmethod
     def from_configuration(configuration: Mapping[str, str]) -> RestartStrategy:
-        """Make the strategy that `restart-strategy.type` names; none if it is absent.
+        """Make the strategy that `restart-strategy.type` names.
+
+        If it is absent, a job with checkpoints is restarted after growing delays, as in Flink; one
+        without is not.
 
         :raises ConfigurationError: if there is no such strategy, or a setting makes no sense.
         """
-        name = configuration.get(TYPE_KEY) or configuration.get(_OLD_TYPE_KEY) or "none"
+        name = configuration.get(TYPE_KEY) or configuration.get(_OLD_TYPE_KEY)
+        name = name or _default(configuration)
         kinds: dict[str, Callable[[_Options], RestartStrategy]] = {
             "none": NoRestart,
             "off": NoRestart,
@@ -50,6 +55,12 @@ class RestartStrategy(ABC):
                 todo="use none, fixed-delay, failure-rate or exponential-delay",
             )
         return kind(_Options(configuration))
+
+
+def _default(configuration: Mapping[str, str]) -> str:
+    interval = configuration.get(INTERVAL_KEY)
+    checkpoints = interval is not None and Duration.parse(interval).to_millis() > 0
+    return "exponential-delay" if checkpoints else "none"
 
 
 class _Options:

@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
 from penstock.errors import JobFailedError
+from penstock.execution.process_folder import process_folder
 
 #: Longer than any call should take; a coordinator that has died is noticed at once.
 TIMEOUT_SECONDS = 600.0
@@ -59,8 +59,8 @@ class RpcServer:
         self._methods = methods
         self._on_error = on_error
         self._secret = secrets.token_hex(16)
-        self._folder = tempfile.mkdtemp(prefix="penstock-rpc-")
-        path = os.path.join(self._folder, "coordinator")
+        self._folder = process_folder().make("rpc")
+        path = str(self._folder / "coordinator")
         place: Any = path if len(os.fsencode(path)) < _LONGEST_PATH else ("127.0.0.1", 0)
         self._listener = Listener(place, authkey=bytes.fromhex(self._secret))
         self._closed = False

@@ -12,9 +12,11 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
 from penstock.execution.configuration import MASTER
-from penstock.spark.gateway import JvmFolder, start_jvm
+from penstock.spark.gateway import LOG_FILE, JvmFolder, start_jvm
 from penstock.spark.java import check_java
 from penstock.spark.settings import LOG_LEVEL, context_settings, session_settings
+
+_LOG_LEVELS = ("off", "fatal", "error", "warn", "info", "debug", "trace", "all")
 
 _lock = threading.Lock()
 _folder: JvmFolder | None = None
@@ -27,7 +29,8 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
 
     :param slots: number of partitions of every exchange of the job.
     :raises JavaNotFoundError: if there is no Java to start Spark with.
-    :raises ConfigurationError: if Spark runs already, on another master than the one asked for.
+    :raises ConfigurationError: if Spark runs already, on another master than the one asked for;
+        or if there is no such log level.
     """
     with _lock:
         context = SparkContext._active_spark_context
@@ -36,6 +39,9 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
         else:
             _check_master(context, configuration)
             running = SparkSession.builder.getOrCreate()
+    if LOG_LEVEL in configuration:
+        # It may be another job's Spark that is running, or the user's own.
+        running.sparkContext.setLogLevel(_log_level(configuration))
     session = running.newSession()
     for key, value in session_settings(configuration, slots).items():
         session.conf.set(key, value)
@@ -52,15 +58,32 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
     check_java()
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
     if SparkContext._gateway is None:
-        _folder = JvmFolder(configuration.get(LOG_LEVEL, "warn"))
-        start_jvm(context_settings(configuration, _folder.jar), _folder)
-    settings = context_settings(configuration, None if _folder is None else _folder.jar)
+        _folder = JvmFolder(_log_level(configuration), configuration.get(LOG_FILE))
+        start_jvm(_settings(configuration), _folder)
     builder = SparkSession.builder
-    for key, value in settings.items():
+    for key, value in _settings(configuration).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     atexit.register(_stop, session.sparkContext)
     return session
+
+
+def _settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    if _folder is None:
+        return context_settings(configuration, None)
+    return _folder.lay_over(context_settings(configuration, _folder.jar))
+
+
+def _log_level(configuration: Mapping[str, str]) -> str:
+    level = configuration.get(LOG_LEVEL, "warn")
+    if level.lower() not in _LOG_LEVELS:
+        raise ConfigurationError(
+            "there is no log level of that name",
+            where=f"configuration key {LOG_LEVEL}",
+            got=repr(level),
+            todo=f"use one of: {', '.join(_LOG_LEVELS)}",
+        )
+    return level.upper()
 
 
 def _stop(context: SparkContext) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark import SparkContext, SparkFiles
 
 from penstock.runtime.job import Job, load_job
+from penstock.spark.worker_setup import activate_dependencies
 
 #: Jobs that a worker process keeps at hand: several may run side by side.
 _KEPT_JOBS = 8
@@ -38,6 +39,7 @@ class Shipment:
         """Return the job, in a worker."""
         job = _loaded.get(self.token)
         if job is None:
+            activate_dependencies()
             job = _loaded[self.token] = load_job(self.token, self._read())
             if len(_loaded) > _KEPT_JOBS:
                 del _loaded[next(iter(_loaded))]
@@ -51,13 +53,20 @@ class Shipment:
 
 def ship(context: SparkContext, token: str, blob: bytes, folder: str) -> Shipment:
     """Put a job where the workers will find it."""
+    for before in Path(folder).glob("job-*.bin"):
+        before.unlink()  # of an attempt that has ended
     name = f"job-{token}.bin"
     path = Path(folder) / name
     path.write_bytes(blob)
-    if str(context.master).partition("[")[0] != "local":
+    if not is_local(context):
         # Executors are other processes, maybe on other machines: Spark takes the file there.
         context.addFile(str(path))
     return Shipment(token, str(path), name)
+
+
+def is_local(context: SparkContext) -> bool:
+    """Return whether the workers are children of this process's own JVM."""
+    return str(context.master).partition("[")[0] == "local"
 
 
 def _settle_down() -> None:

@@ -76,7 +76,9 @@ class Reader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SubtaskPartition)
         with transport.carried():
-            yield from to_arrow(run_source(self._shipment.job(), partition.read), self._slots)
+            rows = run_source(self._shipment.job(), partition.read)
+        # Outside: while this generator rests, the worker is Spark's again.
+        yield from to_arrow(rows, self._slots)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         with transport.carried():

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.errors import JobFailedError, PenstockError
+from penstock.spark.worker_output import shown_to_user
 
 _MARK = "penstock-error"
 _MARKED = re.compile(rf"<{_MARK}:([A-Za-z0-9+/=]+)>")
@@ -22,9 +23,14 @@ class WorkerError(Exception):
 
 @contextmanager
 def carried() -> Iterator[None]:
-    """Turn any exception of a block into one that `unpack` can read from Spark's text."""
+    """Run a block of user's code in a worker.
+
+    Any exception becomes one that `unpack` can read from Spark's text. What the block prints goes
+    to the user, before Spark learns of a failure.
+    """
     try:
-        yield
+        with shown_to_user():
+            yield
     except WorkerError:
         raise
     except PenstockError as error:

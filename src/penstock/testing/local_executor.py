@@ -12,7 +12,6 @@ import os
 import pickle
 import random
 import shutil
-import tempfile
 import threading
 import time
 import uuid
@@ -25,13 +24,15 @@ from penstock.common import JobExecutionResult, JobID, JobStatus
 from penstock.core.io import ReadLimit
 from penstock.errors import JobCancelledError
 from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
+from penstock.runtime.context import JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
 from penstock.runtime.coordinator.limits import DEFAULT_MAX_BYTES, BatchLimits
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
-from penstock.runtime.job import dump_job, load_job
+from penstock.runtime.job import dump_job, load_job, with_settings
 from penstock.runtime.slot import run_slot
 from penstock.runtime.source_task import run_source
 
@@ -43,7 +44,7 @@ Placement = Hashable | Callable[[int, int], Hashable]
 class DictSlotStore:
     """A slot's durable entries, in memory."""
 
-    def __init__(self, meta: bytes | None = None, entries: dict[str, bytes] | None = None) -> None:
+    def __init__(self, meta: bytes | None = None, entries: dict[int, bytes] | None = None) -> None:
         self.meta = meta
         self.entries = dict(entries or {})
 
@@ -55,17 +56,17 @@ class DictSlotStore:
         """Set the entry that has no name."""
         self.meta = value
 
-    def read(self, key: str) -> bytes | None:
+    def read(self, number: int) -> bytes | None:
         """Return an entry, None if there is none."""
-        return self.entries.get(key)
+        return self.entries.get(number)
 
-    def write(self, key: str, value: bytes) -> None:
+    def write(self, number: int, value: bytes) -> None:
         """Set an entry."""
-        self.entries[key] = value
+        self.entries[number] = value
 
-    def remove(self, key: str) -> None:
+    def remove(self, number: int) -> None:
         """Remove an entry if it is there."""
-        self.entries.pop(key, None)
+        self.entries.pop(number, None)
 
     def copy(self) -> DictSlotStore:
         """Return a store of its own with the same entries."""
@@ -127,7 +128,8 @@ class LocalJob:
         poll_ms: int = 10,
     ) -> None:
         self.plan = plan
-        self._job = load_job(uuid.uuid4().hex, dump_job(plan))
+        blob = with_settings(dump_job(plan), {JOB_ID_SETTING: job_id})
+        self._job = load_job(uuid.uuid4().hex, blob)
         self._workers: dict[Hashable, TaskCache] = {}
         self._retries = retries
         self._shuffle = shuffle
@@ -291,8 +293,8 @@ class LocalJobHandle(JobHandle):
 
     def __init__(self, request: JobRequest) -> None:
         self.job_id = uuid.uuid4().hex
-        self._folder = tempfile.mkdtemp(prefix="penstock-test-")
-        self._job = LocalJob(request.plan, self._folder, job_id=self.job_id)
+        self._folder = process_folder().make("job")
+        self._job = LocalJob(request.plan, str(self._folder), job_id=self.job_id)
         self._started = time.monotonic()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="penstock-test-job", daemon=True)

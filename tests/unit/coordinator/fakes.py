@@ -133,6 +133,9 @@ class SteeredSink(Sink, Committer):
         self.published: list[tuple[int, list[bytes]]] = []
         self.contexts: list[CommitterContext] = []
         self.fail_at_batch: int | None = None
+        self.fail_at = ""
+        #: The batches that were published when it was told that a restart is done with them.
+        self.recovered_with: list[list[int]] = []
         self.closed = 0
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
@@ -146,6 +149,11 @@ class SteeredSink(Sink, Committer):
         if batch_id == self.fail_at_batch:
             raise PermissionError("read-only database")
         self.published.append((batch_id, [c.payload for c in committables]))
+
+    def recovered(self) -> None:
+        if self.fail_at == "recover":
+            raise OSError("the disk is gone")
+        self.recovered_with.append([batch_id for batch_id, _ in self.published])
 
     def close(self) -> None:
         self.closed += 1

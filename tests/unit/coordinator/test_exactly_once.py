@@ -165,6 +165,44 @@ def test_an_interval_groups_batches_in_order(
     assert len(source.enumerator.committed_positions) == 1
 
 
+def test_the_first_batch_after_a_checkpoint_is_due_is_published_at_once(
+    engine: Engine, source: SteeredSource, sink: SteeredSink
+) -> None:
+    engine.restart(publish_interval_ms=1000)
+    engine.batch()
+    engine.clock.now += 1000  # a checkpoint is due: what was recorded before is published
+    assert engine.batch() is None
+    assert [batch for batch, _ in sink.published] == [0]
+    source.available["a"] = 2
+    engine.batch()  # the first batch of its span, which is the checkpoint
+    source.available["a"] = 3
+    engine.batch()
+    assert [batch for batch, _ in sink.published] == [0, 1]
+    engine.batch()
+    assert [batch for batch, _ in sink.published] == [0, 1]
+
+
+def test_committers_learn_that_what_was_logged_is_published(
+    engine: Engine, sink: SteeredSink
+) -> None:
+    engine.restart()
+    assert sink.recovered_with == []
+    engine.batch()
+    engine.restart()
+    assert sink.recovered_with == [[0]]
+
+
+def test_a_committer_that_cannot_recover(engine: Engine, sink: SteeredSink) -> None:
+    engine.batch()
+    sink.fail_at = "recover"
+    engine.restart()
+    assert str(engine.coordinator.failure) == (
+        "a sink cannot be opened\n"
+        "  where: operator 'archive', built at orders_job.py:41\n"
+        "  got:   OSError: the disk is gone"
+    )
+
+
 def test_enumerators_learn_what_is_published(engine: Engine, source: SteeredSource) -> None:
     engine.batch()
     assert source.enumerator.committed_positions == []

@@ -145,8 +145,10 @@ class Coordinator:
             self._time = at["time"]
         if record is not None:
             self._state = record.state
-        self._publisher.start(restored=record is not None)
-        self._publisher.publish(last, self._now())
+        self._publisher.start(restored=record is not None, now=self._now())
+        self._publisher.publish(last)
+        if record is not None:
+            self._publisher.recovered()
         self._start_sources(at)
         self._initial = self._begin_at(initial)
         if record is not None:
@@ -196,7 +198,7 @@ class Coordinator:
         with self._patiently() as alone:
             if alone:
                 with self._reported():
-                    self._publisher.publish(self._logged, self._now())
+                    self._publisher.publish(self._logged)
             self._finish()
 
     def _finish(self) -> None:
@@ -268,9 +270,9 @@ class Coordinator:
         self._logged = max(self._logged, record.batch_id)
         if self.finished.is_set():
             return
-        now = self._now()
         ended = self._all_ended(start)
-        if (ended or self._publisher.is_due(now)) and self._publisher.publish(self._logged, now):
+        due = ended or self._publisher.is_due(self._now())
+        if due and self._publisher.publish(self._logged):
             self._tell_committed(start)
         if ended:
             self._finish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.io import Committable, Committer, CommitterContext
 from penstock.errors import PenstockError, SinkError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
@@ -18,7 +19,7 @@ _logger = logging.getLogger(__name__)
 class Publisher:
     """The committers of a job.
 
-    :param interval_ms: publish only every so often, several batches together; None: every batch.
+    :param interval_ms: publish with checkpoints only, several batches together; None: every batch.
     """
 
     def __init__(
@@ -34,8 +35,9 @@ class Publisher:
         self._directory = directory
         self._log = log
         self._job_id = job_id
-        self._interval = interval_ms
-        self._last_time: int | None = None
+        self._checkpoints = CheckpointTimes(interval_ms)
+        #: Time of the last batch that was published, or of the start.
+        self._last_time = 0
         self._committers: dict[int, Committer] = {}
         #: The last batch that has been published.
         self.published = log.published
@@ -43,8 +45,9 @@ class Publisher:
         #: then waits for a restart.
         self.usable = False
 
-    def start(self, *, restored: bool) -> None:
+    def start(self, *, restored: bool, now: int) -> None:
         """Create the committers."""
+        self._last_time = now
         for operator in self._sinks.values():
             context = CommitterContext(
                 uid=operator.uid,
@@ -63,19 +66,14 @@ class Publisher:
         self.usable = True
 
     def is_due(self, now: int) -> bool:
-        """Tell whether the publishing interval has passed."""
-        if self._interval is None:
-            return True
-        if self._last_time is None:
-            self._last_time = now
-        return now - self._last_time >= self._interval
+        """Tell whether there has been a checkpoint since something was published."""
+        return self._checkpoints.passed(self._last_time, now)
 
-    def publish(self, up_to: int, now: int) -> bool:
+    def publish(self, up_to: int) -> bool:
         """Publish all recorded batches up to one that the engine has committed.
 
         :returns: whether there was a batch that had not been published.
         """
-        self._last_time = now
         if up_to <= self.published or not self.usable:
             return False
         for batch_id in self._log.batch_ids():
@@ -97,6 +95,16 @@ class Publisher:
             # A batch without output leaves no mark: publishing it again does nothing.
             self._log.mark_published(record.batch_id)
         self.published = record.batch_id
+        self._last_time = record.end["time"]
+
+    def recovered(self) -> None:
+        """Tell the committers that all which the engine had logged at a restart is published."""
+        for operator_id, committer in self._committers.items():
+            try:
+                committer.recovered()
+            except Exception as error:
+                failure = _blamed(error, self._sinks[operator_id], "be opened")
+                raise failure from failure.__cause__
 
     def _commit(self, operator: PlanOperator, batch_id: int, output: list[Committable]) -> None:
         try:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from penstock.core.functions import FunctionSnapshotContext
 from penstock.core.time import MIN_WATERMARK
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.calls import method_of
-from penstock.runtime.checkpointed import SnapshotContextImpl
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.function_host import FunctionHost
 from penstock.runtime.outputs import Output
@@ -91,7 +91,7 @@ class Operator:
         self._checkpoints += 1
         if self.backend is not None:
             self.backend.context.key = NO_KEY
-        context = SnapshotContextImpl(self._checkpoints, self.scope.time)
+        context = FunctionSnapshotContext(self._checkpoints, self.scope.time)
         for host in hosts:
             host.save_operator_state(context)
 

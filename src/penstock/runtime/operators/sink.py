@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
+from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
 from penstock.runtime.codec import dumps, loads
@@ -24,12 +26,39 @@ class SinkOperator(Operator):
 
     def _start_writer(self, restored: Any) -> None:
         scope = self.scope
-        context = WriterContext(self.subtask, self.plan.parallelism, lambda: scope.time, restored)
+        context = WriterContext(
+            self.subtask,
+            self.plan.parallelism,
+            lambda: scope.time,
+            restored,
+            watermark=lambda: self.watermark,
+            checkpoints=CheckpointTimes.from_setting(
+                self.context.setting(INTERVAL_KEY, None), batch_mode=self.batch_mode
+            ),
+            uid=self.plan.uid,
+            job_id=self.context.get_job_id(),
+        )
         self._writer = self.spec.sink.create_writer(context)
 
     def process(self, value: Any) -> None:
         """Take one record."""
         self._writer.write(value, self.scope.timestamp)
+
+    def process_all(self, values: Iterable[Any]) -> None:
+        """Take many records."""
+        write, scope = self._writer.write, self.scope
+        for value in values:
+            write(value, scope.timestamp)
+
+    def fire_processing_timers(self, time: int) -> None:
+        """Wake the writer if it wanted that."""
+        wanted = None if self.finished else self._writer.next_wakeup()
+        if wanted is not None and wanted <= time:
+            self._writer.wake_up(time)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the writer wants a batch even if there is no data."""
+        return None if self.finished else self._writer.next_wakeup()
 
     def take_committables(self) -> list[bytes]:
         """Return what must be published for this batch."""

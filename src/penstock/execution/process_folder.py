@@ -1,0 +1,99 @@
+"""The temporary folder of a process: everything that a run needs on disk, and nothing after it.
+
+It goes when the process ends. A killed process leaves it behind; the next one that makes its own
+removes it. Who is alive is told by a lock on the folder, which the system itself releases: a
+number of a process could have gone to another one since.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import threading
+from pathlib import Path
+
+_PREFIX = "penstock-run-"
+#: A file in every such folder: nothing is ever removed for its name alone.
+_MARK = ".penstock"
+_guard = threading.Lock()
+_folder: ProcessFolder | None = None
+
+
+class ProcessFolder:
+    """A folder that this process holds; made by `process_folder`."""
+
+    def __init__(self, parent: Path) -> None:
+        self.path, self._lock = _make(parent)
+        self._owner = os.getpid()
+
+    @property
+    def lock(self) -> int:
+        """The open file that holds the folder: a child that inherits it holds it as well."""
+        return self._lock
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this process made the folder; a forked child only knows of it."""
+        return self._owner == os.getpid()
+
+    def make(self, prefix: str) -> Path:
+        """Return a new folder in it."""
+        return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=self.path))
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it, unless it is another process's."""
+        if self.is_mine:
+            shutil.rmtree(self.path, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.close(self._lock)
+
+
+def process_folder() -> ProcessFolder:
+    """Return the folder of this process; made on first use, removed at the process's end."""
+    global _folder
+    with _guard:
+        if _folder is None or not _folder.is_mine or not _folder.path.is_dir():
+            parent = Path(tempfile.gettempdir())
+            sweep(parent)
+            _folder = ProcessFolder(parent)
+            atexit.register(_folder.remove)
+        return _folder
+
+
+def sweep(parent: Path) -> None:
+    """Remove what killed processes of this user have left in a folder."""
+    for entry in parent.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            _remove_if_left(entry)
+
+
+def _remove_if_left(path: Path) -> None:
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if (path / _MARK).exists():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.rmdir()  # refused unless it is empty: killed before it could make the mark
+    finally:
+        os.close(handle)
+
+
+def _make(parent: Path) -> tuple[Path, int]:
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # A sweep of another process may have come first: it holds the lock while it removes.
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            (path / _MARK).touch()
+            return path, handle
+        os.close(handle)

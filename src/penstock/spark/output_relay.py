@@ -1,0 +1,131 @@
+"""The user's end of what functions print in workers: whole lines on the user's own streams."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from penstock.connectors.print_sink import printable
+from penstock.execution.process_folder import process_folder
+from penstock.spark.worker_output import STDOUT
+
+#: Paths of Unix sockets are limited to about 100 bytes, on all systems.
+_LONGEST_PATH = 100
+_CHUNK = 1 << 16
+
+_guard = threading.Lock()
+_relay: OutputRelay | None = None
+
+
+class _Visitor:
+    """One stream of one worker, and the beginning of a line that it has not ended yet."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.kind = b""
+        self.rest = b""
+
+
+class OutputRelay:
+    """Listen for workers, and print what they send when `drain` is called.
+
+    There is no thread of its own: in a notebook, output belongs to the cell whose thread prints it,
+    and that is the job's.
+
+    :param folder: where to put the socket.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = threading.Lock()
+        self._selector = selectors.DefaultSelector()
+        path = str(folder / "output")
+        #: Where workers connect to; None if the path is too long for a socket.
+        self.place = path if len(os.fsencode(path)) < _LONGEST_PATH else None
+        if self.place is not None:
+            self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._listener.bind(self.place)
+            self._listener.listen(128)
+            self._listener.setblocking(False)
+            self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def drain(self, *, ended: bool = False) -> bool:
+        """Print all whole lines that have arrived; return whether anything has.
+
+        :param ended: the job has ended: print the beginnings of lines as well.
+        """
+        with self._lock:
+            found = False
+            while self._take_ready():
+                found = True
+            if ended:
+                self._print_rests()
+            return found
+
+    def _take_ready(self) -> bool:
+        ready = self._selector.select(0) if self.place is not None else []
+        for key, _ in ready:
+            if key.data is None:
+                self._accept()
+            else:
+                self._read(key.data)
+        return bool(ready)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self._listener.accept()
+            connection.setblocking(False)
+            self._selector.register(connection, selectors.EVENT_READ, _Visitor(connection))
+
+    def _read(self, visitor: _Visitor) -> None:
+        try:
+            data = visitor.connection.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._selector.unregister(visitor.connection)
+            visitor.connection.close()
+            _show(visitor.kind, visitor.rest)
+            return
+        if not visitor.kind:
+            visitor.kind, data = data[:1], data[1:]
+        lines, newline, rest = (visitor.rest + data).rpartition(b"\n")
+        visitor.rest = rest
+        _show(visitor.kind, lines + newline)
+
+    def _print_rests(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            if key.data is not None:
+                _show(key.data.kind, key.data.rest)
+                key.data.rest = b""
+
+
+def _show(kind: bytes, data: bytes) -> None:
+    if not data:
+        return
+    # Looked up now: a notebook or a test may have put something else in its place.
+    stream = sys.stdout if kind == STDOUT else sys.stderr
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")  # written to sys.stdout.buffer, in who knows what
+    # A stream that was closed or has lost its reader must not end the job.
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(printable(text, stream))
+        stream.flush()
+
+
+def output_relay() -> OutputRelay:
+    """Return the relay of this process, made on first use."""
+    global _relay
+    with _guard:
+        folder = process_folder().path
+        if _relay is None or (_relay.place is not None and not os.path.exists(_relay.place)):
+            _relay = OutputRelay(folder)
+        return _relay

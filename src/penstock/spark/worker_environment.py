@@ -1,0 +1,96 @@
+"""What is special about the workers of a job: interpreter, dependencies, where output goes.
+
+Spark keeps workers apart whose interpreter or environment variables differ. So a job's modules
+are never those of another job, and its working directory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+
+from penstock.spark import worker_output, worker_setup
+from penstock.spark.dependencies import Dependencies
+from penstock.spark.interpreter import worker_interpreter
+from penstock.spark.output_relay import OutputRelay, output_relay
+from penstock.spark.shipment import is_local
+
+_changing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class WorkerEnvironment:
+    """The environment that the functions of a job are given to Spark with."""
+
+    variables: dict[str, str] = field(default_factory=dict)
+    executable: str | None = None
+    #: Where the workers' output arrives; None if it stays in Spark's log.
+    relay: OutputRelay | None = None
+
+    @contextmanager
+    def of_functions(self, context: SparkContext) -> Iterator[None]:
+        """Give this environment to every function that is handed to Spark inside the block."""
+        # pyspark reads both off the context, which all jobs of the process share.
+        shared: Any = context
+        with _changing:
+            before = shared.environment, shared.pythonExec
+            shared.environment = {**shared.environment, **self.variables}
+            shared.pythonExec = self.executable or shared.pythonExec
+            try:
+                yield
+            finally:
+                shared.environment, shared.pythonExec = before
+
+    def show_output(self, *, ended: bool = False) -> bool:
+        """Print what has come from workers since the last call; return whether anything has.
+
+        :param ended: nothing more will come.
+        """
+        return self.relay is not None and self.relay.drain(ended=ended)
+
+
+def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironment:
+    """Make a job's dependencies known to Spark.
+
+    :raises ConfigurationError: if the interpreter that was asked for cannot be used.
+    """
+    here = is_local(context)
+    relay = output_relay() if here else None
+    variables = {}
+    if relay is not None and relay.place is not None:
+        variables[worker_output.VARIABLE] = relay.place
+    name = ""
+    folder, executable = dependencies.folder, dependencies.executable
+    if folder is not None:
+        name = f"{folder.name}.tar.gz"
+        if not here:
+            _distribute(context, folder, name)
+        variables[worker_setup.VARIABLE] = json.dumps([str(folder), name])
+    master = str(context.master)
+    if executable is not None:
+        executable = worker_interpreter(executable, folder, master)
+    elif master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        # A context of the user's own: the first python3 of the path need not know Penstock.
+        executable = sys.executable
+    return WorkerEnvironment(variables, executable, relay)
+
+
+def _distribute(context: SparkContext, folder: Path, name: str) -> None:
+    packed = folder.with_name(name)
+    if not packed.exists():
+        unfinished = packed.with_suffix(".tmp")
+        with tarfile.open(unfinished, "w:gz") as archive:
+            archive.add(folder, arcname=".")
+        unfinished.rename(packed)
+    # A file that this context distributes already is left as it is.
+    context.addArchive(str(packed))

@@ -1,0 +1,58 @@
+"""Spark's log: its level, its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import ConfigurationError
+from penstock.spark.gateway import JvmFolder, start_jvm
+from penstock.spark.session import open_session
+from tests.spark.conftest import RunProgram
+
+PROGRAM = Path(__file__).parent / "programs" / "log_level.py"
+
+
+@pytest.mark.timeout(300)
+def test_the_level_of_each_job(run_program: RunProgram, tmp_path: Path) -> None:
+    with run_program(PROGRAM, tmp_path / "spark.log") as program:
+        assert program.finish() == "1\nerror False\n1\ninfo True\n1\noff False\n"
+    assert (tmp_path / "spark.log").exists()
+
+
+def test_a_level_that_is_none(session: SparkSession) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_session({"penstock.spark.log-level": "loud"}, 1)
+    assert str(caught.value) == (
+        "there is no log level of that name\n"
+        "  where: configuration key penstock.spark.log-level\n"
+        "  got:   'loud'\n"
+        "  to do: use one of: off, fatal, error, warn, info, debug, trace, all"
+    )
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    folder = JvmFolder("warn", str(tmp_path / "missing" / "spark.log"))
+    with pytest.raises(ConfigurationError) as caught:
+        start_jvm({"spark.master": "local"}, folder)
+    assert str(caught.value) == (
+        "Spark's log cannot be written\n"
+        "  where: configuration key penstock.spark.log-file\n"
+        f"  got:   FileNotFoundError: [Errno 2] No such file or directory: "
+        f"'{tmp_path / 'missing' / 'spark.log'}'\n"
+        "  to do: name a file in a folder that exists"
+    )
+
+
+def test_a_log_that_is_kept(tmp_path: Path) -> None:
+    folder = JvmFolder("warn")
+    folder.log.write_text("something went wrong")
+    kept = Path(folder.keep_log())
+    try:
+        assert folder.keep_log() == str(kept)
+        assert kept.read_text() == "something went wrong"
+        assert kept.parent == folder.jar.parent.parent.parent
+    finally:
+        kept.unlink()
