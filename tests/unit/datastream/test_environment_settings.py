@@ -145,7 +145,7 @@ def test_what_workers_need():
 
 
 def test_a_cached_file_is_accepted_with_a_warning():
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="has no effect") as caught:
         create().register_cached_file("model.bin", "model")
     assert str(caught[0].message) == (
         "register_cached_file(model.bin) has no effect: Python functions have no access to cached "
