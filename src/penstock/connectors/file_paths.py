@@ -18,6 +18,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import IO, Any, NamedTuple, cast
 from urllib.parse import unquote, urlparse
 
+import pyarrow as pa
 from pyarrow import fs
 
 from penstock.errors import ConfigurationError, SourceError
@@ -329,7 +330,7 @@ def _connect(name: str, host: str) -> ArrowStore:
     url = f"{name}://{host}"
     try:
         filesystem, inner = fs.FileSystem.from_uri(f"{url}/")
-    except (ValueError, OSError, NotImplementedError) as error:
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise ConfigurationError(
             "a file system cannot be reached",
             got=f"{url} ({error})",
