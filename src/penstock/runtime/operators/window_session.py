@@ -62,6 +62,14 @@ class SessionWindowOperator(WindowOperatorBase):
         key = self._keys.key
         end = time + self._gap if self._gap is not None else self._end_of(value, time)
         sessions = self._sessions.get(key) or ()
+        if len(sessions) == 1:
+            # Nearly always: the one session of its key, which waits and goes on.
+            start, before, id_, waits = sessions[0]
+            if waits and start <= time <= before and (before > now + 1 or end > now + 1):
+                if end > before:
+                    self._sessions.put(key, ((start, end, id_, True),))
+                self._contents.add((key, id_), value, None)
+                return
         met = [each for each in sessions if each[0] <= end and each[1] >= time]
         if not met and self.cleanup_time(end - 1) <= now:
             self.drop(value)
