@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from bench.environments import FOLDER, HERE, ROOT, NoEnvironmentError, python_of
-from bench.measure import ENGINES, measure
+from bench.measure import ENGINES, USUAL, measure
 from bench.report import Report, table
 from bench.workloads.catalog import WORKLOADS
 from bench.workloads.pace import LATENCY
@@ -51,7 +51,7 @@ def main() -> int:
     report = Report.read(folder / "results.json")
     failed = 0
     for name in options.workload or NAMES:
-        for engine in options.engine or ENGINES:
+        for engine in options.engine or USUAL:
             found = measure(ENGINES[engine], name, options.quick)
             if found is None:
                 continue

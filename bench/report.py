@@ -111,6 +111,7 @@ def table(report: Report) -> str:
     cells = [_cell(report, LATENCY, engine, _latency) for engine in engines]
     lines.append(_row([LATENCY_TITLE, *cells, *([""] * len(peers))]))
     notes = [report.line(each) for each in report.found.values() if each.error]
+    lines += ["", *(f"- {engine}: {ENGINES[engine].note}." for engine in engines)]
     lines += ["", *(f"- {note}" for note in notes)]
     if report.growth:
         lines += ["", "How Penstock's keyed count grows:", ""]

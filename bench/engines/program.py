@@ -12,6 +12,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,20 @@ def rate(runs: list[Any]) -> float:
     return (large["records"] - small["records"]) / (large["seconds"] - small["seconds"])
 
 
-def main(prepare: Prepare, engine: str, version: str, *, warm_up: bool = True) -> None:
-    """Run the workload that the command line names."""
+def main(
+    prepare: Callable[..., Callable[[], Any]], engine: str, version: str, *, warm_up: bool = True
+) -> None:
+    """Run the workload that the command line names, with the settings that it names."""
     parser = argparse.ArgumentParser()
     parser.add_argument("workload", choices=WORKLOADS)
     parser.add_argument("--keys", type=int, required=True)
     parser.add_argument("--start", type=int, required=True, help="records of the smaller run")
     parser.add_argument("--seconds", type=float, default=5.0, help="that the larger run takes more")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     options = parser.parse_args()
+    settings = dict(setting.split("=", 1) for setting in options.set)
+    if settings:
+        prepare = partial(prepare, settings=settings)
     workload = WORKLOADS[options.workload]
 
     def run(records: int) -> dict[str, Any]:

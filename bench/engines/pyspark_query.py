@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pandas as pd
 import pyarrow as pa
@@ -32,6 +31,8 @@ CORES = 2
 #: As many as Penstock reads in a batch by default.
 BATCH = 400_000
 RESULT = "key long, number long"
+#: Event time starts here: at 0 stands the watermark of a new query, and what is there is late.
+DAY_MS = 86_400_000
 
 
 def session():
@@ -72,7 +73,7 @@ def records(spark, count, keys, pause_ms):
     return rows.select(
         F.when(is_record, place * 2 + number % 2).otherwise(-1).alias("key"),
         (F.expr("(number div 2) % 997") + 1).alias("value"),
-        F.timestamp_millis(F.when(is_record, ms).otherwise(ms + 10**10)).alias("time"),
+        F.timestamp_millis(F.when(is_record, ms + DAY_MS).otherwise(ms + 10**11)).alias("time"),
     )
 
 
@@ -136,12 +137,11 @@ class Remind(StatefulProcessor):
     def handleInputRows(self, key, rows, timerValues):
         for chunk in rows:
             for time in chunk["time"]:
-                moment = time + timedelta(milliseconds=expected.TIMER_MS)
-                self.handle.registerTimer(int(moment.timestamp() * 1000))
+                self.handle.registerTimer(time.value // 10**6 + expected.TIMER_MS)
         yield pd.DataFrame({"key": [], "number": []})
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
-        moment = expiredTimerInfo.getExpiryTimeInMs()
+        moment = expiredTimerInfo.getExpiryTimeInMs() - DAY_MS
         yield pd.DataFrame({"key": [key[0]], "number": [moment]})
 
     def close(self):

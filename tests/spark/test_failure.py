@@ -18,6 +18,12 @@ org.apache.spark.api.python.PythonException: Traceback (most recent call last):
 """
 
 
+@pytest.fixture(autouse=True)
+def no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no log be kept for failures that only this test has seen."""
+    monkeypatch.setattr(failure, "log_path", lambda: None)
+
+
 def raised_in_a_worker(error: Exception) -> str:
     with pytest.raises(transport.WorkerError) as caught, transport.carried():
         raise error

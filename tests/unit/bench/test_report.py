@@ -47,6 +47,7 @@ def test_the_table_has_rates_ratios_latencies_and_failures(tmp_path: Path) -> No
     assert "| keyed rolling reduce | 400,000 | 4,000 | 100 |" in lines
     assert "| stateless map |  | failed |  |" in lines
     assert "| one keyed level, from source to sink | 200 / 400 (20,000) |  |  |" in lines
+    assert "- penstock: default settings: all state durable with every batch." in lines
     assert lines[-1] == "- map       pyflink          failed: it broke"
 
 

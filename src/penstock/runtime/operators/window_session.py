@@ -61,7 +61,7 @@ class SessionWindowOperator(WindowOperatorBase):
             time, now = self.scope.time, self.scope.time - 1
         key = self._keys.key
         end = time + self._gap if self._gap is not None else self._end_of(value, time)
-        sessions = self._sessions.get(key) or ()
+        sessions: tuple[Any, ...] = self._sessions.get(key) or ()
         if len(sessions) == 1:
             # Nearly always: the one session of its key, which waits and goes on.
             start, before, id_, waits = sessions[0]
