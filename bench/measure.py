@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.engines.program import rate
 from bench.environments import ROOT, NoEnvironmentError, python_of
+from bench.quiet import Onlooker
 from bench.workloads.catalog import WORKLOADS, Workload
 from bench.workloads.checksum import Checksum
 from bench.workloads.pace import LATENCY
@@ -106,8 +107,8 @@ class Measurement:
     workload: str
     engine: str
     measured_at: str
-    #: Load average of the machine before: above 0.5 others were at work.
-    load: float
+    #: Cores that others used meanwhile; None: not known.
+    others: float | None = None
     version: str = ""
     #: Marginal records a second.
     rate: float | None = None
@@ -121,7 +122,7 @@ def measure(engine: Engine, name: str, quick: bool) -> Measurement | None:
     if name == LATENCY and engine.latency is None:
         return None
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    found = Measurement(name, engine.name, now, round(os.getloadavg()[0], 2))
+    found = Measurement(name, engine.name, now)
     try:
         if name == LATENCY:
             _measure_latency(engine, quick, found)
@@ -141,7 +142,7 @@ def _measure_rate(engine: Engine, workload: Workload, quick: bool, found: Measur
     start, seconds = workload.starts[sized_as], QUICK_S if quick else SECONDS
     arguments = [workload.name, "--keys", str(workload.keys), "--start", str(start)]
     arguments += ["--seconds", str(seconds), *engine.options]
-    told = run_program(engine, engine.program, arguments)
+    told = run_program(engine, engine.program, arguments, found)
     found.version, found.runs = told["version"], told["runs"]
     for run in found.runs:
         expected = workload.checksum(sized_as, run["records"], workload.keys)
@@ -158,14 +159,16 @@ def _measure_latency(engine: Engine, quick: bool, found: Measurement) -> None:
     arguments = ["--rate", str(engine.latency_rate)]
     if quick:
         arguments += ["--warm", "10", "--measured", "10"]
-    told = run_program(engine, engine.latency, arguments)
+    told = run_program(engine, engine.latency, arguments, found)
     found.version = told["version"]
     if told["measured"] != told["expected"]:
         raise ProgramError(f"{told['measured']} results instead of {told['expected']}")
     found.latency = {key: told[key] for key in ("rate", "p50_ms", "p99_ms")}
 
 
-def run_program(engine: Engine, program: str, arguments: Sequence[str]) -> dict[str, Any]:
+def run_program(
+    engine: Engine, program: str, arguments: Sequence[str], found: Measurement
+) -> dict[str, Any]:
     """Run a program of an engine and return the JSON that it prints last."""
     command = [engine.python(), "-m", f"bench.engines.{program}", *arguments]
     # A group of its own: what is left of an engine that hangs is ended with it.
@@ -179,11 +182,13 @@ def run_program(engine: Engine, program: str, arguments: Sequence[str]) -> dict[
         start_new_session=True,
     )
     try:
-        output, errors = process.communicate(timeout=TIMEOUT_S)
+        with Onlooker(process.pid) as onlooker:
+            output, errors = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise ProgramError(f"not done after {TIMEOUT_S} seconds") from None
+    found.others = onlooker.cores
     if process.returncode:
         lines = [line.strip() for line in errors.splitlines() if line.strip()]
         raise ProgramError((lines or ["ended without a word"])[-1][:300])

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import ENGINES, Measurement
+from bench.quiet import QUIET_CORES
 from bench.workloads.catalog import WORKLOADS
 from bench.workloads.pace import LATENCY, LATENCY_TITLE
 
-#: Below this the machine was quiet.
-QUIET_LOAD = 0.5
 FAILED = "failed"
 
 
@@ -59,6 +58,7 @@ class Report:
             content = json.loads(path.read_text())
             if content["machine"] == report.machine:
                 for each in content["measurements"]:
+                    each.pop("load", None)
                     report.add(Measurement(**each))
                 report.growth = content["growth"]
         return report
@@ -130,7 +130,7 @@ def _caption(report: Report) -> str:
     found = list(report.found.values())
     days = sorted({each.measured_at[:10] for each in found})
     dates = " to ".join(_day(day) for day in ([days[0], days[-1]] if len(days) > 1 else days))
-    loaded = sum(each.load > QUIET_LOAD for each in found)
+    quiet = sum(each.others is not None and each.others < QUIET_CORES for each in found)
     versions = sorted(
         {f"{each.engine.split()[0]} {each.version}" for each in found if each.version}
     )
@@ -139,7 +139,7 @@ def _caption(report: Report) -> str:
         f"Marginal rates in records a second; latency in ms as p50 / p99 (records a second). "
         f"{here['cores']} cores ({here['cpu']}), {here['memory_gb']} GB, {here['system']}, "
         f"Python {here['python']}, Java {here['java']}; {', '.join(versions)}; {dates}; "
-        f"{len(found) - loaded} of {len(found)} measured on a quiet machine."
+        f"{quiet} of {len(found)} measured while others used less than {QUIET_CORES} cores."
     )
 
 

@@ -49,7 +49,7 @@ def run_twice(run: Callable[[int], dict[str, Any]], start: int, seconds: float) 
         # A little further than what seems needed, so that once more is enough.
         wanted = 1.2 * seconds / max(more, 0.001)
         grown = large["records"] * min(max(wanted, STEPS[0]), STEPS[1])
-        large = run(round(grown / 200) * 200)
+        large = run(2 * round(grown / 2))
     return [small, large]
 
 

@@ -81,7 +81,7 @@ WORKLOADS = {
             "timer",
             "an event-time timer a record",
             1000,
-            _starts(100_000, 2000, 50_000, 2000),
+            _starts(100_000, 2000, 50_000, 400),
             expected.timers,
         ),
         Workload(
@@ -94,8 +94,8 @@ WORKLOADS = {
         Workload(
             "sliding",
             "sliding window of 60 s by 1 s",
-            100,
-            _starts(50_000, 200, 2000, 100_000),
+            20,
+            _starts(50_000, 40, 2000, 100_000),
             expected.sliding,
         ),
         Workload(
