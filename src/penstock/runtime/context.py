@@ -184,12 +184,9 @@ class OperatorRuntimeContext(RuntimeContext):
 
 
 class OperatorTimerService(TimerService):
-    """Clocks and timers of one operator, for the current key."""
+    """Clocks of one operator. Without keys there are no timers."""
 
-    def __init__(
-        self, backend: KeyedBackend | None, scope: Scope, watermark: Callable[[], int], where: str
-    ) -> None:
-        self._backend = backend
+    def __init__(self, scope: Scope, watermark: Callable[[], int], where: str) -> None:
         self._scope = scope
         self._watermark = watermark
         self._where = where
@@ -203,41 +200,54 @@ class OperatorTimerService(TimerService):
         return self._watermark()
 
     def register_processing_time_timer(self, timestamp: int) -> None:
+        """Refuse to set a timer."""
+        raise StateError(
+            "timers can only be set on a keyed stream",
+            where=self._where,
+            todo="call key_by(...) in front and use a keyed process function",
+        )
+
+    register_event_time_timer = register_processing_time_timer
+    delete_processing_time_timer = register_processing_time_timer
+    delete_event_time_timer = register_processing_time_timer
+
+
+class KeyedTimerService(OperatorTimerService):
+    """Clocks and timers of one operator, for the current key."""
+
+    def __init__(
+        self, backend: KeyedBackend, scope: Scope, watermark: Callable[[], int], where: str
+    ) -> None:
+        super().__init__(scope, watermark, where)
+        self._current = backend.context
+        self._event_timers = backend.event_timers
+        self._processing_timers = backend.processing_timers
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
         """Set a timer that fires once processing time has reached `timestamp`."""
-        backend = self._keyed()
-        backend.processing_timers.register(self._time(timestamp), backend.context.key)
+        if not isinstance(timestamp, int):
+            raise self._no_time(timestamp)
+        self._processing_timers.register(timestamp, self._current.key)
 
     def register_event_time_timer(self, timestamp: int) -> None:
         """Set a timer that fires once the watermark has reached `timestamp`."""
-        backend = self._keyed()
-        backend.event_timers.register(self._time(timestamp), backend.context.key)
+        if not isinstance(timestamp, int):
+            raise self._no_time(timestamp)
+        self._event_timers.register(timestamp, self._current.key)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Remove a processing-time timer."""
-        backend = self._keyed()
-        backend.processing_timers.delete(timestamp, backend.context.key)
+        self._processing_timers.delete(timestamp, self._current.key)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Remove an event-time timer."""
-        backend = self._keyed()
-        backend.event_timers.delete(timestamp, backend.context.key)
+        self._event_timers.delete(timestamp, self._current.key)
 
-    def _keyed(self) -> KeyedBackend:
-        if self._backend is None:
-            raise StateError(
-                "timers can only be set on a keyed stream",
-                where=self._where,
-                todo="call key_by(...) in front and use a keyed process function",
-            )
-        return self._backend
-
-    def _time(self, timestamp: Any) -> int:
-        if not isinstance(timestamp, int):
-            raise ProgramError(
-                "the time of a timer is a number of milliseconds",
-                where=self._where,
-                got=repr(timestamp),
-                todo="pass an int, for instance ctx.timestamp() + 5000; ctx.timestamp() is None "
-                "for a record without an event time",
-            )
-        return timestamp
+    def _no_time(self, timestamp: Any) -> ProgramError:
+        return ProgramError(
+            "the time of a timer is a number of milliseconds",
+            where=self._where,
+            got=repr(timestamp),
+            todo="pass an int, for instance ctx.timestamp() + 5000; ctx.timestamp() is None "
+            "for a record without an event time",
+        )

@@ -232,7 +232,15 @@ class KeyedWriter(ExchangeWriter):
                 add_key, add_time, add_value, records = self._place(key)
             add_key(key if type(key) in ATOMIC else freeze(key))
             add_time(scope.timestamp)
-            add_value(value if type(value) in ATOMIC else freeze(value))
+            if type(value) is tuple:
+                # As `freeze` does it, but for the call.
+                for item in value:
+                    if type(item) not in ATOMIC:
+                        value = freeze(value)
+                        break
+            elif type(value) not in ATOMIC:
+                value = freeze(value)
+            add_value(value)
             if len(records) >= ENVELOPE_RECORDS:
                 self._flush(self._slot(key))
 

@@ -6,37 +6,43 @@ state, so it is the same after a restart or in another worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import Any
 
-#: (key, namespace, timestamp)
-Timer = tuple[Any, Any, int]
-#: (timestamp, serial number, key, namespace)
-_Entry = tuple[int, int, Any, Any]
-_FEW = 100
+from penstock.core.time import MIN_WATERMARK
+from penstock.runtime.sorted_runs import SortedRuns
+
+#: (timestamp, owner)
+Timer = tuple[int, Any]
+_NEVER = MIN_WATERMARK - 1
 
 
 class TimerQueue:
     """The pending timers of one operator, for all keys of a slot.
 
+    A timer is a time and an *owner*: what the operator wants to be told then, a key or a window of
+    a key.
+
     >>> queue = TimerQueue()
     >>> queue.register(20, "a"), queue.register(10, "b"), queue.register(20, "a")
     (None, None, None)
-    >>> fired = []
-    >>> queue.fire(20, lambda timestamp, key, namespace: fired.append((timestamp, key)))
-    >>> fired
+    >>> list(queue.due(20))
     [(10, 'b'), (20, 'a')]
     """
 
     def __init__(self) -> None:
-        self._heap: list[_Entry] = []
-        self._serials: dict[Timer, int] = {}
+        self._serials: dict[Timer, int] = {}  # what is pending; new timers stand last
+        self._order = SortedRuns()
         self._next_serial = 0
-        self._saved_serial = 0  # the number as the last delta told it
-        self._added: dict[Timer, int] = {}
-        self._removed: set[Timer] = set()
-        self._stale = False  # much was loaded: the heap is made anew rather than added to
+        self._saved_serial = 0  # the number as the last delta told it: timers from it on are new
+        self._removed: list[Timer] = []  # not new ones: those are just gone
+        self._loaded: dict[Timer, int] = {}  # applied, and not in `_order` yet
+        # While timers fire:
+        self._until = _NEVER
+        self._due: list[Timer] = []  # those that are due, taken off `_order`; the next stands last
+        self._cancelled: set[Timer] = set()  # of these
+        self._urgent: list[tuple[int, int, Timer]] = []  # a heap: set meanwhile, and due already
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -46,76 +52,75 @@ class TimerQueue:
         """Tell whether there has ever been a timer."""
         return self._next_serial > 0
 
-    def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+    def register(self, timestamp: int, owner: Any) -> None:
         """Set a timer; setting the same one again changes nothing."""
-        timer = (key, namespace, timestamp)
+        timer = (timestamp, owner)
         if timer in self._serials:
             return
-        serial = self._next_serial
+        self._serials[timer] = serial = self._next_serial
         self._next_serial = serial + 1
-        self._serials[timer] = self._added[timer] = serial
-        heappush(self._heap, (timestamp, serial, key, namespace))
+        if timestamp > self._until:
+            self._order.add(timer)
+        else:
+            heappush(self._urgent, (timestamp, serial, timer))
 
-    def delete(self, timestamp: int, key: Any, namespace: Any = None) -> None:
+    def delete(self, timestamp: int, owner: Any) -> None:
         """Take a timer back; no harm if there is none."""
-        timer = (key, namespace, timestamp)
-        if self._serials.pop(timer, None) is not None:
-            self._forget(timer)
-            if len(self._heap) > 1000 and len(self._heap) > 4 * len(self._serials):
-                self._rebuild()  # deleted timers stay in the heap: do not let them pile up
-
-    def _forget(self, timer: Timer) -> None:
-        if self._added.pop(timer, None) is None:
-            self._removed.add(timer)
+        timer = (timestamp, owner)
+        serial = self._serials.pop(timer, None)
+        if serial is None:
+            return
+        if serial < self._saved_serial:
+            self._removed.append(timer)
+        if timestamp > self._until:
+            self._order.discard(timer)
+        else:
+            self._cancelled.add(timer)
 
     def next_time(self) -> int | None:
         """Return the time of the first pending timer."""
-        heap, serials = self._heap, self._serials
-        while heap:
-            timestamp, serial, key, namespace = heap[0]
-            if serials.get((key, namespace, timestamp)) == serial:
-                return timestamp
-            heappop(heap)
-        return None
+        return self._order.first_time()
 
-    def fire(self, until: int, callback: Callable[[int, Any, Any], None]) -> None:
-        """Call back for every timer up to and including `until`, in order."""
-        serials = self._serials
-        due: list[_Entry] = []  # taken off the heap at once; the next one stands last
-        popped = 0
-        try:
-            while True:
-                # Look at the heap again on every turn: a callback may register a timer that is
-                # already due, and it must fire now, not at the next watermark. Its deletes may
-                # have made the heap anew.
-                heap = self._heap
-                if due and not (heap and heap[0] < due[-1]):
-                    entry = due.pop()
-                elif not heap or heap[0][0] > until:
-                    break
-                elif not due and popped > _FEW + len(heap) // 64:
-                    due, popped = self._split_off(until), 0
+    def due(self, until: int) -> Iterator[Timer]:
+        """Take the timers up to and including `until` off the queue, in order.
+
+        Whoever is told of one may set and delete others before asking for the next. One that is
+        set for a time that has come already is due now: it must not wait for the next watermark.
+        """
+        self._put_back()
+        due = self._order.take(until)
+        if not due:
+            return
+        due.reverse()
+        self._due, self._until = due, until
+        serials, removed, saved = self._serials, self._removed, self._saved_serial
+        urgent, cancelled = self._urgent, self._cancelled
+        while due or urgent:
+            if not due or (urgent and urgent[0][0] < due[-1][0]):
+                _, serial, timer = heappop(urgent)
+                if serials.get(timer) != serial:
                     continue
-                else:
-                    entry = heappop(heap)
-                    popped += 1
-                timestamp, serial, key, namespace = entry
-                timer = (key, namespace, timestamp)
-                if serials.get(timer) == serial:
-                    del serials[timer]
-                    self._forget(timer)
-                    callback(timestamp, key, namespace)
-        finally:
-            if due:
-                self._rebuild()
+            else:
+                timer = due.pop()
+                if cancelled and timer in cancelled:
+                    cancelled.discard(timer)
+                    continue
+            if serials.pop(timer) < saved:
+                removed.append(timer)
+            yield timer
+        self._put_back()
 
-    def _split_off(self, until: int) -> list[_Entry]:
-        """Take all that is due off the heap: sorting many is faster than popping them."""
-        due = [entry for entry in self._heap if entry[0] <= until]
-        due.sort(reverse=True)
-        self._heap = [entry for entry in self._heap if entry[0] > until]
-        heapify(self._heap)
-        return due
+    def _put_back(self) -> None:
+        """End the firing; if it was broken off, the rest is there again."""
+        self._until = _NEVER
+        if self._due or self._urgent:
+            self._order.extend(timer for timer in self._due[::-1] if timer not in self._cancelled)
+            alive = [each for each in self._urgent if self._serials.get(each[2]) == each[1]]
+            self._order.extend(timer for _, _, timer in sorted(alive, key=lambda each: each[1]))
+            self._due = []
+            self._urgent = []
+        if self._cancelled:
+            self._cancelled = set()
 
     def timers(self) -> list[Timer]:
         """Return the pending timers, unordered."""
@@ -124,53 +129,49 @@ class TimerQueue:
     def take_delta(self) -> Any:
         """Return what changed since the last call, picklable, or None."""
         # The number counts even if all new timers are gone again: no two timers may ever have the
-        # same one, in whatever worker, for this queue's heap may still hold the one that is gone.
-        if not self._added and not self._removed and self._next_serial == self._saved_serial:
+        # same one, in whatever worker.
+        saved = self._saved_serial
+        if not self._removed and self._next_serial == saved:
             return None
-        delta = (list(self._removed), list(self._added.items()), self._next_serial)
+        added: list[Timer] = []
+        serials: list[int] = []
+        for timer, serial in reversed(self._serials.items()):
+            if serial < saved:
+                break
+            added.append(timer)
+            serials.append(serial)
+        delta = (self._removed.copy(), added, serials, self._next_serial)
         self._saved_serial = self._next_serial
-        self._added = {}
-        self._removed = set()
+        self._removed.clear()
         return delta
 
     def apply(self, delta: Any) -> None:
         """Lay a delta over the timers."""
-        removed, added, self._next_serial = delta
+        removed, added, numbers, self._next_serial = delta
         self._saved_serial = self._next_serial
+        serials, loaded = self._serials, self._loaded
         for timer in removed:
-            self._serials.pop(timer, None)
-        self._serials.update(added)
-        if self._stale or len(added) * 8 > len(self._heap):
-            self._stale = True
-        else:
-            for (key, namespace, timestamp), serial in added:
-                heappush(self._heap, (timestamp, serial, key, namespace))
+            if serials.pop(timer, None) is not None and loaded.pop(timer, None) is None:
+                self._order.discard(timer)
+        for timer, serial in zip(added, numbers, strict=True):
+            if timer not in serials:  # else it is one that a sweep has carried along
+                serials[timer] = loaded[timer] = serial
 
     def settle(self) -> None:
         """Make the timers ready to fire, after the last `apply`."""
-        if self._stale:
-            self._rebuild()
-            self._stale = False
+        # All of them are newer than those that have been here before.
+        self._order.extend(sorted(self._loaded, key=self._loaded.__getitem__))
+        self._loaded = {}
 
     def dump(self, timers: list[Timer]) -> Any:
         """Return a delta that holds those of the timers that are still pending."""
         serials = self._serials
-        return (
-            [],
-            [(timer, serials[timer]) for timer in timers if timer in serials],
-            (self._next_serial),
-        )
+        held = [timer for timer in timers if timer in serials]
+        return [], held, [serials[timer] for timer in held], self._next_serial
 
     def clear(self) -> None:
         """Forget all timers."""
-        for timer in list(self._serials):
-            del self._serials[timer]
-            self._forget(timer)
-        self._heap = []
-
-    def _rebuild(self) -> None:
-        self._heap = [
-            (timestamp, serial, key, namespace)
-            for (key, namespace, timestamp), serial in self._serials.items()
-        ]
-        heapify(self._heap)
+        saved = self._saved_serial
+        self._removed += [timer for timer, serial in self._serials.items() if serial < saved]
+        self._serials.clear()
+        self._order.clear()

@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.common.watermark import Watermark, WatermarkOutput
-from penstock.common.watermark_generators import NoWatermarks
+from penstock.common.watermark_generators import (
+    AscendingTimestampsWatermarks,
+    BoundedOutOfOrdernessWatermarks,
+    NoWatermarks,
+)
 from penstock.core.pickling import PROTOCOL, is_picklable
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import MissingTimestampError, show_value
@@ -22,6 +26,7 @@ from penstock.runtime.scope import Scope
 #: Setting: records between two questions to a periodic generator.
 INTERVAL_SETTING = "penstock.watermark.records"
 DEFAULT_INTERVAL = 8192
+_BOUNDED = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks)
 
 
 class _Collector(WatermarkOutput):
@@ -62,6 +67,7 @@ class WatermarkSource:
         # An assigner object of the user's may keep attributes: it is the method's own object.
         self._assigner = getattr(self._assign, "__self__", None)
         self._silent = self._assign is None and type(self._generator) is NoWatermarks
+        self._bounded = type(self._generator) in _BOUNDED
         self._idle_timeout: int | None = strategy.idle_timeout_ms
         self._scope = scope
         self._interval = interval
@@ -86,7 +92,7 @@ class WatermarkSource:
                 self.set_idle(False)
             self._count += len(values)
             return values
-        return self._stamped(values)
+        return self._stamped_bounded(values) if self._bounded else self._stamped(values)
 
     def _stamped(self, values: Iterable[Any]) -> Iterator[Any]:
         scope, assign, generator = self._scope, self._assign, self._generator
@@ -108,6 +114,33 @@ class WatermarkSource:
             if self._count % interval == 0:
                 generator.on_periodic_emit(output)
             scope.timestamp = before  # the next record must not inherit this one's
+
+    def _stamped_bounded(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Do the same, and in place of the call what the commonest generators do on an event."""
+        scope, assign, generator = self._scope, self._assign, self._generator
+        interval, largest = self._interval, generator.max_timestamp
+        next_emit = interval - self._count % interval
+        number = 0
+        for value in values:
+            before = timestamp = scope.timestamp
+            if assign is not None:
+                timestamp = assign(value, MIN_WATERMARK if timestamp is None else timestamp)
+                if type(timestamp) is not int:
+                    timestamp = _whole(timestamp, value, self.plan)
+                scope.timestamp = timestamp
+            if self.idle:
+                self.set_idle(False)
+            yield value
+            if timestamp is not None and timestamp > largest:
+                largest = timestamp
+            number += 1
+            if number == next_emit:
+                next_emit += interval
+                generator.max_timestamp = largest
+                generator.on_periodic_emit(self._output)
+            scope.timestamp = before
+        generator.max_timestamp = largest
+        self._count += number
 
     def end_batch(self) -> None:
         """Ask the generator, and look whether the stream has been silent for too long."""

@@ -15,10 +15,8 @@ from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.timers import TimerQueue
 
 
-def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any, Any]]:
-    calls: list[tuple[int, Any, Any]] = []
-    queue.fire(until, lambda timestamp, key, namespace: calls.append((timestamp, key, namespace)))
-    return calls
+def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any]]:
+    return list(queue.due(until))
 
 
 def copied(delta: Any) -> Any:
@@ -32,20 +30,20 @@ def test_timers_fire_by_time_and_then_in_the_order_of_registration() -> None:
     assert queue.next_time() == 10
     assert fired(queue, 9) == []
     assert fired(queue, 20) == [
-        (10, 5, None), (10, "x", None), (20, "x", None), (20, None, None), (20, ("a",), None),
+        (10, 5), (10, "x"), (20, "x"), (20, None), (20, ("a",)),
     ]  # fmt: skip
     assert queue.next_time() is None
     assert len(queue) == 0
 
 
-def test_the_same_timer_is_set_once_for_each_key_and_namespace() -> None:
+def test_the_same_timer_is_set_once_for_each_owner() -> None:
     queue = TimerQueue()
     for _ in range(3):
         queue.register(10, "a")
-        queue.register(10, "a", "window")
+        queue.register(10, ("a", "window"))
         queue.register(10, "b")
     assert len(queue) == 3
-    assert fired(queue, 10) == [(10, "a", None), (10, "a", "window"), (10, "b", None)]
+    assert fired(queue, 10) == [(10, "a"), (10, ("a", "window")), (10, "b")]
 
 
 def test_a_deleted_timer_does_not_fire() -> None:
@@ -56,7 +54,7 @@ def test_a_deleted_timer_does_not_fire() -> None:
     queue.delete(10, "a")
     queue.delete(99, "nobody")
     assert queue.next_time() == 11
-    assert fired(queue, 20) == [(11, "a", None)]
+    assert fired(queue, 20) == [(11, "a")]
 
 
 def test_a_timer_that_was_deleted_and_set_again_fires_once_and_in_its_new_turn() -> None:
@@ -65,25 +63,23 @@ def test_a_timer_that_was_deleted_and_set_again_fires_once_and_in_its_new_turn()
     queue.register(10, "b")
     queue.delete(10, "a")
     queue.register(10, "a")
-    assert fired(queue, 10) == [(10, "b", None), (10, "a", None)]
+    assert fired(queue, 10) == [(10, "b"), (10, "a")]
 
 
 def test_a_callback_may_set_a_timer_that_is_already_due() -> None:
     queue = TimerQueue()
     calls = []
 
-    def chain(timestamp: int, key: Any, namespace: Any) -> None:
+    queue.register(1, "a")
+    for timestamp, key in queue.due(10):
         calls.append(timestamp)
         if timestamp < 5:
             queue.register(timestamp + 2, key)
             queue.register(timestamp, key)  # again, at the time that is firing
             queue.delete(timestamp, key)
         queue.register(100, key)
-
-    queue.register(1, "a")
-    queue.fire(10, chain)
     assert calls == [1, 3, 5]
-    assert queue.timers() == [("a", None, 100)]
+    assert queue.timers() == [(100, "a")]
 
 
 def test_a_callback_may_delete_what_would_fire_next() -> None:
@@ -91,23 +87,42 @@ def test_a_callback_may_delete_what_would_fire_next() -> None:
     for key in range(3000):
         queue.register(10, key)
 
-    def only_the_first(timestamp: int, key: Any, namespace: Any) -> None:
-        calls.append(key)
-        for other in range(1, 2999):  # so many that the queue is made anew meanwhile
-            queue.delete(10, other)
-
     calls: list[Any] = []
-    queue.fire(10, only_the_first)
+    for _, key in queue.due(10):
+        calls.append(key)
+        for other in range(1, 2999):
+            queue.delete(10, other)
     assert calls == [0, 2999]
 
 
-def test_a_callback_that_raises_leaves_the_other_timers() -> None:
+def test_a_firing_that_is_broken_off_leaves_the_other_timers() -> None:
     queue = TimerQueue()
-    queue.register(1, "a")
-    queue.register(2, "b")
-    with pytest.raises(ZeroDivisionError):
-        queue.fire(5, lambda *_: 1 // 0)
-    assert fired(queue, 5) == [(2, "b", None)]
+    for timestamp, key in [(1, "a"), (4, "b"), (4, "c"), (4, "d"), (9, "e")]:
+        queue.register(timestamp, key)
+    for _ in queue.due(5):
+        queue.register(2, "set meanwhile")
+        queue.register(3, "set and deleted")
+        queue.delete(3, "set and deleted")
+        queue.delete(4, "c")
+        break
+    assert fired(queue, 5) == [(2, "set meanwhile"), (4, "b"), (4, "d")]
+    assert fired(queue, 9) == [(9, "e")]
+
+
+def test_a_timer_that_is_due_may_be_deleted_and_set_again_while_others_fire() -> None:
+    queue = TimerQueue()
+    for key in "abc":
+        queue.register(4, key)
+    calls = []
+    for timer in queue.due(4):
+        calls.append(timer)
+        if timer == (4, "a"):
+            queue.delete(4, "b")
+            queue.register(4, "b")
+            queue.delete(4, "b")
+            queue.register(4, "b")
+    assert calls == [(4, "a"), (4, "c"), (4, "b")], "set again, it comes in its new turn"
+    assert len(queue) == 0
 
 
 def test_clear_forgets_all_timers_in_what_is_saved_too() -> None:
@@ -139,7 +154,7 @@ def test_nothing_changed_means_nothing_to_save() -> None:
 # --- a model ----------------------------------------------------------------------------------
 
 KEYS: list[Any] = ["a", 1, None, ("b", 2)]
-one_timer = st.tuples(st.integers(0, 12), st.sampled_from(KEYS), st.sampled_from([None, "w"]))
+one_timer = st.tuples(st.integers(0, 12), st.sampled_from(KEYS))
 operations = st.lists(
     st.tuples(st.just("register"), one_timer)
     | st.tuples(st.just("delete"), one_timer)
@@ -153,17 +168,17 @@ class Model:
     """Timers in a plain list, in the order of registration."""
 
     def __init__(self) -> None:
-        self.timers: list[tuple[int, Any, Any]] = []
+        self.timers: list[tuple[int, Any]] = []
 
-    def register(self, timer: tuple[int, Any, Any]) -> None:
+    def register(self, timer: tuple[int, Any]) -> None:
         if timer not in self.timers:
             self.timers.append(timer)
 
-    def delete(self, timer: tuple[int, Any, Any]) -> None:
+    def delete(self, timer: tuple[int, Any]) -> None:
         if timer in self.timers:
             self.timers.remove(timer)
 
-    def fire(self, until: int) -> list[tuple[int, Any, Any]]:
+    def fire(self, until: int) -> list[tuple[int, Any]]:
         due = sorted((t for t in self.timers if t[0] <= until), key=lambda timer: timer[0])
         self.timers = [timer for timer in self.timers if timer[0] > until]
         return due
@@ -212,7 +227,7 @@ def test_two_workers_never_give_one_number_to_two_timers() -> None:
         second.register(10, 5)
         first.apply(copied(second.take_delta()))
         first.settle()
-        assert fired(first, 10) == [(10, 5, None)]
+        assert fired(first, 10) == [(10, 5)]
 
 
 def test_many_timers_fire_in_order_while_callbacks_set_and_delete_others() -> None:
@@ -220,7 +235,7 @@ def test_many_timers_fire_in_order_while_callbacks_set_and_delete_others() -> No
     for number in random.Random(3).sample(range(4000), 4000):
         queue.register(number // 4, number)
 
-    def meddle(timestamp: int, key: Any, namespace: Any) -> None:
+    for timestamp, key in queue.due(MAX_WATERMARK):
         calls.append(timestamp)
         if key == 2000:
             queue.register(timestamp, "now")
@@ -228,8 +243,6 @@ def test_many_timers_fire_in_order_while_callbacks_set_and_delete_others() -> No
             queue.register(timestamp + 100, "later")
             for number in range(3000, 4000):
                 queue.delete(number // 4, number)
-
-    queue.fire(MAX_WATERMARK, meddle)
     assert len(calls) == 3000 + 3
     assert calls.count(500) == 5
     assert calls.count(200) == 5
@@ -255,8 +268,7 @@ def test_a_million_timers() -> None:
     other.settle()
     for number in order[::2]:
         other.delete(number // 10, keys[number % 100_000])
-    calls: list[int] = []
-    other.fire(MAX_WATERMARK, lambda timestamp, key, namespace: calls.append(timestamp))
+    calls = [timestamp for timestamp, _ in other.due(MAX_WATERMARK)]
     assert len(calls) == 500_000
     assert calls == sorted(calls)
     assert time.process_time() - start < 60

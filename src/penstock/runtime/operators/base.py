@@ -160,39 +160,41 @@ class Operator:
         """Set the clock, fire the timers up to it, send it on: in this order, as Flink does."""
         self.watermark = watermark
         if self.backend is not None:
-            self.backend.event_timers.fire(watermark, self._fire_event_timer)
+            self.fire_event_timers(watermark)
         self.on_watermark(watermark)
         self.output.watermark(watermark)
 
     def on_watermark(self, watermark: int) -> None:
         """React to a new watermark, after the timers and before it is sent on."""
 
+    def fire_event_timers(self, until: int) -> None:
+        """Fire the event-time timers that a watermark has reached; their owners are windows."""
+        assert self.backend is not None
+        context, scope = self.backend.context, self.scope
+        for timestamp, (key, namespace) in self.backend.event_timers.due(until):
+            context.key = key
+            scope.timestamp = timestamp
+            self.on_event_timer(timestamp, key, namespace)
+
     def fire_processing_timers(self, time: int) -> None:
         """Fire the processing-time timers that are due at the beginning of a batch."""
-        if self.backend is not None:
-            self.backend.processing_timers.fire(time, self._fire_processing_timer)
+        if self.backend is None:
+            return
+        context, scope = self.backend.context, self.scope
+        for timestamp, (key, namespace) in self.backend.processing_timers.due(time):
+            context.key = key
+            scope.timestamp = None
+            self.on_processing_timer(timestamp, key, namespace)
 
     def next_processing_time(self) -> int | None:
         """Return when this operator wants a batch even if there is no data."""
         return None if self.backend is None else self.backend.processing_timers.next_time()
 
-    def _fire_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        assert self.backend is not None
-        self.backend.context.key = key
-        self.scope.timestamp = timestamp
-        self.on_event_timer(timestamp, key, namespace)
-
-    def _fire_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        assert self.backend is not None
-        self.backend.context.key = key
-        self.scope.timestamp = None
-        self.on_processing_timer(timestamp, key, namespace)
-
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        """React to an event-time timer."""
+        """React to an event-time timer of a window."""
 
     def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        """React to a processing-time timer."""
+        """React to a processing-time timer of a window."""
 
     # --- what the gate says ---------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class _TwoSides(WindowOperatorBase):
 
     #: Whether elements are shown to an assigner, trigger or evictor.
     shown = False
+    process_keyed = Operator.process_keyed  # one by one: each gets the side that it came from
 
     def process(self, value: Any) -> None:
         """Take one record of the first input."""

@@ -85,7 +85,7 @@ class IntervalJoinOperator(ResultOperator):
                 context.left, context.right = other_time, time
                 self.send(call(other, value, context))
         scope.timestamp = time
-        self.backend.event_timers.register(time + self._waits[side], key, side)
+        self.backend.event_timers.register(time + self._waits[side], (key, side))
 
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Forget the records of a side that no partner can reach any more."""

@@ -9,18 +9,20 @@ from typing import Any
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.time import TimeDomain, TimerService
-from penstock.runtime.context import OperatorTimerService
+from penstock.runtime.context import KeyedTimerService, OperatorTimerService
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.timers import TimerQueue
 
 
 class ResultOperator(Operator):
     """An operator whose function returns or yields results, some of them for side outputs."""
 
-    def timers(self) -> OperatorTimerService:
+    def timers(self) -> TimerService:
         """Return the timer service that the function's contexts hand out."""
-        return OperatorTimerService(
-            self.backend, self.scope, lambda: self.watermark, self.plan.describe()
-        )
+        where = self.plan.describe()
+        if self.backend is None:
+            return OperatorTimerService(self.scope, lambda: self.watermark, where)
+        return KeyedTimerService(self.backend, self.scope, lambda: self.watermark, where)
 
     def send(self, results: Iterable[Any] | None) -> None:
         """Send results on: `(OutputTag, value)` pairs to side outputs, the others to the main."""
@@ -96,18 +98,33 @@ class TimerOperator(ResultOperator):
         self._timer_context = TimerContextImpl(self)
         super().open()
 
-    def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        """Call the function's `on_timer`."""
-        self._call_on_timer(timestamp, TimeDomain.EVENT_TIME)
+    def fire_event_timers(self, until: int) -> None:
+        """Call the function's `on_timer` for the timers that a watermark has reached."""
+        assert self.backend is not None
+        self._timer_context.domain = TimeDomain.EVENT_TIME
+        self.emit_all(self._fired(self.backend.event_timers, until, has_time=True))
 
-    def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        """Call the function's `on_timer`."""
-        self._call_on_timer(timestamp, TimeDomain.PROCESSING_TIME)
+    def fire_processing_timers(self, time: int) -> None:
+        """Call the function's `on_timer` for the timers that are due when a batch begins."""
+        assert self.backend is not None
+        self._timer_context.domain = TimeDomain.PROCESSING_TIME
+        self.emit_all(self._fired(self.backend.processing_timers, time, has_time=False))
 
-    def _call_on_timer(self, timestamp: int, domain: TimeDomain) -> None:
-        context = self._timer_context
-        context.fired_at, context.domain = timestamp, domain
-        self.send(self.function.on_timer(timestamp, context))
+    def _fired(self, queue: TimerQueue, until: int, has_time: bool) -> Iterator[Any]:
+        assert self.backend is not None
+        current, scope, to_side = self.backend.context, self.scope, self.output.to_side
+        function, context = self.function, self._timer_context
+        for timestamp, current.key in queue.due(until):
+            context.fired_at = timestamp
+            scope.timestamp = timestamp if has_time else None
+            results = function.on_timer(timestamp, context)
+            if results is None:
+                continue
+            for result in results:
+                if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                    to_side(result[0].tag_id, result[1])
+                else:
+                    yield result
 
 
 class KeyedProcessOperator(TimerOperator):

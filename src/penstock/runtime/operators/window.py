@@ -115,7 +115,7 @@ class WindowOperator(WindowOperatorBase):
             window = window_of(member)
             context.enter(key, member)
             self._trigger.clear(window, context)
-            self._cleanup_timers.delete(self.cleanup_time(window.max_timestamp()), key, member)
+            self._cleanup_timers.delete(self.cleanup_time(window.max_timestamp()), (key, member))
         self._contents.merge((key, state), [(key, other) for other in states])
 
     def _require_future(self, window: Any) -> None:
@@ -166,7 +166,7 @@ class WindowOperator(WindowOperatorBase):
     def _register_cleanup(self, key: Any, namespace: Any, window: Any) -> None:
         time = self.cleanup_time(window.max_timestamp())
         if time < MAX_WATERMARK:  # a window that lasts for ever needs no timer
-            self._cleanup_timers.register(time, key, namespace)
+            self._cleanup_timers.register(time, (key, namespace))
 
     # --- timers ---------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.time import MAX_WATERMARK
+from penstock.runtime.codec import Frozen
 from penstock.runtime.operators.window_base import WindowOperatorBase
 from penstock.runtime.windowing.combine import NONE, AggregateCombiner
 from penstock.runtime.windowing.contents import CombinedContents, Contents, ElementContents
@@ -61,12 +62,11 @@ class AlignedWindowOperator(WindowOperatorBase):
             self.drop(value)
 
     def _open_pane(self, pane: tuple[Any, int], last: int, now: int) -> None:
-        key, start = pane
         cleanup = self.cleanup_time(last)
         if last > now:
-            self._timers.register(min(last, MAX_WATERMARK), key, start)
+            self._timers.register(min(last, MAX_WATERMARK), pane)
         if cleanup < MAX_WATERMARK:
-            self._timers.register(cleanup, key, start)
+            self._timers.register(cleanup, pane)
 
     def _fire(self, pane: tuple[Any, int], last: int) -> None:
         elements = self._contents.elements(pane)
@@ -106,7 +106,7 @@ class TumblingCombineOperator(AlignedWindowOperator):
         assert combiner is not None
         aggregate = combiner.function if isinstance(combiner, AggregateCombiner) else None
         add = combiner.add if aggregate is None else aggregate.add
-        first, get, put = combiner.first, table.get, table.put
+        first, data, changed = combiner.first, table.data, table.changed
         size, offset = self._size, self._offset
         for key, time, value in zip(keys, timestamps, values, strict=True):
             if time is None or time <= now:
@@ -114,15 +114,19 @@ class TumblingCombineOperator(AlignedWindowOperator):
                 continue
             start = time - (time - offset) % size
             pane = (key, start)
-            held = get(pane)
+            held = data.get(pane)
             if held is None:
                 self._open_pane(pane, start + size - 1, now)
                 held = first(value)
-            elif aggregate is not None:
-                held = add(value, None if held is NONE else held)
             else:
-                held = add(None if held is NONE else held, value)
-            put(pane, NONE if held is None else held)
+                if type(held) is Frozen:
+                    held = table.get(pane)
+                if aggregate is not None:
+                    held = add(value, None if held is NONE else held)
+                else:
+                    held = add(None if held is NONE else held, value)
+            changed[pane] = None
+            data[pane] = NONE if held is None else held
 
     def _process_late(self, key: Any, time: int | None, value: Any) -> None:
         """Take a record that is behind the watermark: its window may have fired, or be gone."""

@@ -19,7 +19,7 @@ _FIRE, _CLEANUP = 0, 1
 
 
 class _Session(NamedTuple):
-    """One session of a key. Sessions of a key neither overlap nor touch."""
+    """One session of a key. Sessions of a key neither overlap nor touch; the latest stands last."""
 
     start: int
     end: int
@@ -51,6 +51,30 @@ class SessionWindowOperator(WindowOperatorBase):
 
     # --- records --------------------------------------------------------------------------
 
+    def process_keyed(
+        self, keys: list[Any], timestamps: list[Any] | None, values: list[Any]
+    ) -> None:
+        """Take many records. Nearly always one makes the latest session of its key longer."""
+        gap = self._gap
+        if timestamps is None or gap is None or not self._event_time:
+            super().process_keyed(keys, timestamps, values)
+            return
+        context, scope, now, add = self._keys, self.scope, self.watermark, self._contents.add
+        data, changed = self._sessions.data, self._sessions.changed
+        for context.key, scope.timestamp, value in zip(keys, timestamps, values, strict=True):
+            key, time = context.key, scope.timestamp
+            sessions = data.get(key)
+            if sessions is not None and time is not None:
+                start, before, id_, waits = sessions[-1]
+                end = time + gap
+                if waits and start <= time <= before and (before > now + 1 or end > now + 1):
+                    if end > before:
+                        changed[key] = None
+                        data[key] = (*sessions[:-1], (start, end, id_, True))
+                    add((key, id_), value, None)
+                    continue
+            self.process(value)
+
     def process(self, value: Any) -> None:
         """Take one record."""
         if self._event_time:
@@ -62,14 +86,6 @@ class SessionWindowOperator(WindowOperatorBase):
         key = self._keys.key
         end = time + self._gap if self._gap is not None else self._end_of(value, time)
         sessions: tuple[Any, ...] = self._sessions.get(key) or ()
-        if len(sessions) == 1:
-            # Nearly always: the one session of its key, which waits and goes on.
-            start, before, id_, waits = sessions[0]
-            if waits and start <= time <= before and (before > now + 1 or end > now + 1):
-                if end > before:
-                    self._sessions.put(key, ((start, end, id_, True),))
-                self._contents.add((key, id_), value, None)
-                return
         met = [each for each in sessions if each[0] <= end and each[1] >= time]
         if not met and self.cleanup_time(end - 1) <= now:
             self.drop(value)
@@ -78,12 +94,12 @@ class SessionWindowOperator(WindowOperatorBase):
         last = session.end - 1
         waits = session.waits
         if last > now and not waits:
-            self._timers.register(last, key, (session.id, _FIRE))
+            self._timers.register(last, (key, (session.id, _FIRE)))
             waits = True
         others = [each for each in sessions if each not in met]
         grown = (session.start, session.end, session.id, waits)
         if len(met) != 1 or grown != met[0]:
-            self._sessions.put(key, (*others, grown))
+            self._sessions.put(key, tuple(sorted((*others, grown))))
         pane = (key, session.id)
         self._contents.add(pane, value, None)
         if last <= now:
@@ -97,7 +113,7 @@ class SessionWindowOperator(WindowOperatorBase):
         """Return the session that a record belongs to: a new one, or those that it joins as one."""
         if not met:
             if self._lateness:
-                self._timers.register(self.cleanup_time(end - 1), key, (time, _CLEANUP))
+                self._timers.register(self.cleanup_time(end - 1), (key, (time, _CLEANUP)))
             return _Session(time, end, time, False)
         if len(met) == 1:
             start, before, id_, waits = met[0]
@@ -124,13 +140,13 @@ class SessionWindowOperator(WindowOperatorBase):
         session = _Session(*found)
         due = session.end - 1 if purpose == _FIRE else self.cleanup_time(session.end - 1)
         if due > timestamp:
-            self._timers.register(due, key, namespace)
+            self._timers.register(due, (key, namespace))
             return
         if purpose == _FIRE:
             self._fire((key, id_), session)
         others = [each for each in sessions if each is not found]
         if purpose == _FIRE and self._lateness:
-            others.append((*found[:3], False))
+            others = sorted([*others, (*found[:3], False)])
         else:
             self._contents.clear((key, id_))
             self.clear_window(key, (session.start, session.end))

@@ -65,13 +65,13 @@ class SlicedWindowOperator(WindowOperatorBase):
         self._table.open(pane)
         window = max(slicing.oldest_window(number), slicing.window_at(now + 1))
         if window <= slicing.newest_window(number):
-            self._timers.register(earliest(slicing.last(window)), key, _FIRE)
+            self._timers.register(earliest(slicing.last(window)), (key, _FIRE))
         if self._lateness and self._table.slices[key][0] == number:
             self._register_cleanup(key, number)
 
     def _register_cleanup(self, key: Any, number: int) -> None:
         last = self._slicing.last(self._slicing.newest_window(number))
-        self._timers.register(self.cleanup_time(last), key, _CLEANUP)
+        self._timers.register(self.cleanup_time(last), (key, _CLEANUP))
 
     def _fire_again(self, key: Any, number: int, now: int) -> None:
         """Fire the windows of a late element that have fired already, the newest one first."""
@@ -121,4 +121,4 @@ class SlicedWindowOperator(WindowOperatorBase):
         at = bisect_left(numbers, begin)
         if at < len(numbers):
             window = max(slicing.oldest_window(numbers[at]), fired + 1)
-            self._timers.register(earliest(slicing.last(window)), key, _FIRE)
+            self._timers.register(earliest(slicing.last(window)), (key, _FIRE))

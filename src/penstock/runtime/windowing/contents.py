@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.core.windowing import TimestampedValue
-from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.codec import Frozen, freeze, thaw
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.pane_tables import PaneListTable, PaneValueTable
 from penstock.runtime.windowing.combine import NONE, Combiner
@@ -77,12 +77,17 @@ class CombinedContents(Contents):
         self.combiner = combiner
 
     def add(self, pane: Pane, value: Any, timestamp: int | None) -> None:
-        held = self.table.get(pane)
+        # With the table's own dictionaries: this is done for every record of a session.
+        table = self.table
+        held = table.data.get(pane)
         if held is None:
             held = self.combiner.first(value)
         else:
+            if type(held) is Frozen:
+                held = table.get(pane)
             held = self.combiner.add(None if held is NONE else held, value)
-        self.table.put(pane, NONE if held is None else held)
+        table.changed[pane] = None
+        table.data[pane] = NONE if held is None else held
 
     def elements(self, pane: Pane) -> list[Any] | None:
         held = self.table.get(pane)

@@ -66,25 +66,23 @@ class TriggerContextImpl(_Clocks, Trigger.OnMergeContext):
 
     def enter(self, key: Any, namespace: Any) -> None:
         """Speak of this window of this key from now on."""
-        self._key = key
-        self._namespace = namespace
-        self._store.context.key = (key, namespace)
+        self._owner = self._store.context.key = (key, namespace)
 
     def merging(self, namespaces: list[Any]) -> None:
         """Take note of the windows that are being merged into the one spoken of."""
         self._merged = namespaces
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._processing_timers.register(time, self._key, self._namespace)
+        self._processing_timers.register(time, self._owner)
 
     def register_event_time_timer(self, time: int) -> None:
-        self._event_timers.register(time, self._key, self._namespace)
+        self._event_timers.register(time, self._owner)
 
     def delete_processing_time_timer(self, time: int) -> None:
-        self._processing_timers.delete(time, self._key, self._namespace)
+        self._processing_timers.delete(time, self._owner)
 
     def delete_event_time_timer(self, time: int) -> None:
-        self._event_timers.delete(time, self._key, self._namespace)
+        self._event_timers.delete(time, self._owner)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         handle = self._handles.get(state_descriptor)
@@ -93,8 +91,8 @@ class TriggerContextImpl(_Clocks, Trigger.OnMergeContext):
         return handle
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-        sources = [(self._key, namespace) for namespace in self._merged]
-        self._store.merge(state_descriptor, (self._key, self._namespace), sources)
+        sources = [(self._owner[0], namespace) for namespace in self._merged]
+        self._store.merge(state_descriptor, self._owner, sources)
 
 
 class FunctionContextImpl(

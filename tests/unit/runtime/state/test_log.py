@@ -116,7 +116,7 @@ def do(state: State, operation: Any) -> None:
     elif what == "timer.delete":
         state.timers.delete(time, key)
     else:
-        state.timers.fire(time, lambda *timer: None)
+        list(state.timers.due(time))
 
 
 class Model:
@@ -131,11 +131,11 @@ class Model:
             return
         what, time, key = operation
         if what == "timer.set":
-            self.timers.add((key, None, time))
+            self.timers.add((time, key))
         elif what == "timer.delete":
-            self.timers.discard((key, None, time))
+            self.timers.discard((time, key))
         else:
-            self.timers = {timer for timer in self.timers if timer[2] > time}
+            self.timers = {timer for timer in self.timers if timer[0] > time}
 
     def content(self) -> Any:
         return self.tables.content(), sorted(self.timers, key=repr), self.counter
@@ -196,7 +196,7 @@ def test_the_number_of_blocks_stays_bounded(tiny: None) -> None:
         state.tables.value.put(chance.randrange(30), number)
         state.tables.list.add(chance.randrange(30), number)
         state.timers.register(number, chance.randrange(30))
-        state.timers.fire(number - 20, lambda *timer: None)
+        list(state.timers.due(number - 20))
         log.append(store, state)
         worker.kept = state, log
         assert_sound(store)
