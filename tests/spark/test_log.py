@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
+import py4j.java_gateway
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
-from penstock.spark.gateway import JvmFolder, start_jvm
+from penstock.spark.gateway import JvmFolder, is_not_from_py4j, start_jvm
 from penstock.spark.session import open_session
 from tests.spark.conftest import RunProgram
 
@@ -56,3 +58,16 @@ def test_a_log_that_is_kept(tmp_path: Path) -> None:
         assert kept.parent == folder.jar.parent.parent.parent
     finally:
         kept.unlink()
+
+
+def test_what_py4j_logs_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    # It logs to the root when the JVM goes away under a call, as it may at a program's end.
+    words = compile("logging.error('the JVM has gone')", py4j.java_gateway.__file__, "exec")
+    root = logging.getLogger()
+    root.addFilter(is_not_from_py4j)
+    try:
+        exec(words, {"logging": logging})
+        logging.error("the program's own")
+    finally:
+        root.removeFilter(is_not_from_py4j)
+    assert caplog.messages == ["the program's own"]

@@ -188,9 +188,16 @@ def _spark_home(path: Path) -> Iterator[None]:
         del os.environ["SPARK_HOME"]
 
 
+def is_not_from_py4j(record: logging.LogRecord) -> bool:
+    """Tell whether a record of a log is somebody else's than py4j's."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
 def _prepare_environment() -> None:
-    # py4j reports to the program's log what reaches the user as an error anyway.
+    # py4j reports to the program's log what reaches the user as an error anyway, and at the end of
+    # the program that the JVM has gone: to a logger of its own, and some of it to the root.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(is_not_from_py4j)
     # Workers must be the interpreter that runs the program, not the first python3 of the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
