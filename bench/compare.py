@@ -2,6 +2,7 @@
 
     python -m bench.compare                              everything
     python -m bench.compare --workload reduce --engine penstock --engine pyflink
+    python -m bench.compare --rounds 3                   the medians of three rounds
     python -m bench.compare --quick                      fewer records; says less
 
 Every result is checked against plain Python. What was measured is added to `bench/results.json`,
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 
 from bench.environments import FOLDER, HERE, ROOT, NoEnvironmentError, python_of
-from bench.measure import ENGINES, USUAL, measure
+from bench.measure import ENGINES, measure
 from bench.report import Report, table
 from bench.workloads.catalog import WORKLOADS
 from bench.workloads.pace import LATENCY
@@ -44,21 +45,24 @@ def main() -> int:
     parser.add_argument("--workload", choices=NAMES, action="append")
     parser.add_argument("--engine", choices=ENGINES, action="append")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int, default=1, help="medians are told")
     options = parser.parse_args()
 
     folder = FOLDER if options.quick else HERE
     folder.mkdir(parents=True, exist_ok=True)
     report = Report.read(folder / "results.json")
     failed = 0
-    for name in options.workload or NAMES:
-        for engine in options.engine or USUAL:
-            found = measure(ENGINES[engine], name, options.quick)
-            if found is None:
-                continue
-            failed += found.error is not None
-            report.add(found)
-            report.write()
-            print(report.line(found), flush=True)
+    # Engines take turns within a round: a machine that is slow for a while is slow for all.
+    for number in range(options.rounds):
+        for name in options.workload or NAMES:
+            for engine in options.engine or ENGINES:
+                found = measure(ENGINES[engine], name, options.quick)
+                if found is None:
+                    continue
+                failed += found.error is not None
+                report.add(found, again=number > 0)
+                report.write()
+                print(report.line(found), flush=True)
     text = table(report)
     (folder / "results.md").write_text(text)
     print("\n" + text)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from statistics import median
 from typing import Any
 
 from bench.engines.program import rate
@@ -96,8 +97,6 @@ ENGINES = {
         ),
     )
 }
-#: What is measured if nothing is named.
-USUAL = [name for name in ENGINES if name != _PYFLINK.name]
 
 
 @dataclass
@@ -110,11 +109,41 @@ class Measurement:
     #: Cores that others used meanwhile; None: not known.
     others: float | None = None
     version: str = ""
-    #: Marginal records a second.
-    rate: float | None = None
+    #: Marginal records a second, of each round.
+    rates: list[float] = field(default_factory=list)
+    #: The runs of the last round.
     runs: list[dict[str, Any]] = field(default_factory=list)
-    latency: dict[str, int] | None = None
+    #: Rate, p50 and p99 of each round.
+    latencies: list[dict[str, int]] = field(default_factory=list)
     error: str | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Return how often it was measured."""
+        return len(self.rates or self.latencies)
+
+    @property
+    def rate(self) -> float | None:
+        """Return the median of the rates."""
+        return median(self.rates) if self.rates else None
+
+    @property
+    def latency(self) -> dict[str, int] | None:
+        """Return the latency of the round whose p99 is the median."""
+        by_p99 = sorted(self.latencies, key=lambda each: each["p99_ms"])
+        return by_p99[len(by_p99) // 2] if by_p99 else None
+
+    def after(self, before: Measurement) -> Measurement:
+        """Return this one together with those of earlier rounds; a failure does not undo them."""
+        if self.error or before.error:
+            return before if self.error else self
+        others = [each.others for each in (self, before) if each.others is not None]
+        return replace(
+            self,
+            others=max(others, default=None),
+            rates=[*before.rates, *self.rates],
+            latencies=[*before.latencies, *self.latencies],
+        )
 
 
 def measure(engine: Engine, name: str, quick: bool) -> Measurement | None:
@@ -151,7 +180,7 @@ def _measure_rate(engine: Engine, workload: Workload, quick: bool, found: Measur
                 f"wrong result for {run['records']} records: {run['checksum']} "
                 f"instead of {expected.as_list()}"
             )
-    found.rate = rate(found.runs)
+    found.rates = [rate(found.runs)]
 
 
 def _measure_latency(engine: Engine, quick: bool, found: Measurement) -> None:
@@ -163,7 +192,7 @@ def _measure_latency(engine: Engine, quick: bool, found: Measurement) -> None:
     found.version = told["version"]
     if told["measured"] != told["expected"]:
         raise ProgramError(f"{told['measured']} results instead of {told['expected']}")
-    found.latency = {key: told[key] for key in ("rate", "p50_ms", "p99_ms")}
+    found.latencies = [{key: told[key] for key in ("rate", "p50_ms", "p99_ms")}]
 
 
 def run_program(

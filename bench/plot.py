@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from statistics import median
 
 import matplotlib
 
@@ -14,6 +15,7 @@ import matplotlib.pyplot as plt
 COLOURS = {
     "penstock": "#0b6e4f",
     "pyflink": "#e4572e",
+    "pyflink defaults": "#f4a58a",
     "bytewax": "#f2c14e",
     "bytewax durable": "#c99a2e",
     "pyspark": "#6c8ead",
@@ -24,9 +26,9 @@ def draw(results: Path, picture: Path) -> None:
     """Draw a group of bars for each workload, on a logarithmic scale."""
     content = json.loads(results.read_text())
     rates = {
-        (each["workload"], each["engine"]): each["rate"]
+        (each["workload"], each["engine"]): median(each["rates"])
         for each in content["measurements"]
-        if each["rate"]
+        if each["rates"]
     }
     workloads = list(dict.fromkeys(workload for workload, _ in rates))
     engines = [engine for engine in COLOURS if any(engine == other for _, other in rates)]

@@ -58,14 +58,15 @@ class Report:
             content = json.loads(path.read_text())
             if content["machine"] == report.machine:
                 for each in content["measurements"]:
-                    each.pop("load", None)
                     report.add(Measurement(**each))
                 report.growth = content["growth"]
         return report
 
-    def add(self, found: Measurement) -> None:
-        """Take a measurement in."""
-        self.found[found.workload, found.engine] = found
+    def add(self, found: Measurement, again: bool = False) -> None:
+        """Take a measurement in, in place of an earlier one or as a further round of it."""
+        place = (found.workload, found.engine)
+        before = self.found.get(place)
+        self.found[place] = found.after(before) if again and before is not None else found
 
     def write(self) -> None:
         """Write everything to the file."""
@@ -139,8 +140,14 @@ def _caption(report: Report) -> str:
         f"Marginal rates in records a second; latency in ms as p50 / p99 (records a second). "
         f"{here['cores']} cores ({here['cpu']}), {here['memory_gb']} GB, {here['system']}, "
         f"Python {here['python']}, Java {here['java']}; {', '.join(versions)}; {dates}; "
+        f"{_rounds(found)}; "
         f"{quiet} of {len(found)} measured while others used less than {QUIET_CORES} cores."
     )
+
+
+def _rounds(found: list[Measurement]) -> str:
+    most = max((each.rounds for each in found), default=0)
+    return f"medians of up to {most} rounds" if most > 1 else "one round"
 
 
 def _day(day: str) -> str:
