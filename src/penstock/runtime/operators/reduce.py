@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.calls import method_of
-from penstock.runtime.codec import Frozen, freeze, thaw
+from penstock.runtime.codec import ATOMIC, Frozen, freeze, thaw
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.state.tables import ValueTable
 
@@ -77,16 +77,12 @@ class ReduceOperator(_RollingOperator):
             for _ in results:
                 pass
         else:
-            self.emit_all(self._copies(results) if self.output.local else results)
-
-    def _copies(self, results: Iterator[Any]) -> Iterator[Any]:
-        for value in results:
-            yield _copied(value)
+            self.emit_all(results)
 
     def _results(self, keys: list[Any], timestamps: Any, values: list[Any]) -> Iterator[Any]:
         # One loop with as few calls as can be: this is what most jobs do most.
         table, call, context, scope = self._table, self._call, self._keys, self.scope
-        data, changed = table.data, table.changed
+        data, changed, local = table.data, table.changed, self.output.local
         for key, scope.timestamp, value in zip(keys, timestamps, values, strict=False):
             context.key = key
             held = data.get(key)
@@ -96,6 +92,15 @@ class ReduceOperator(_RollingOperator):
                 value = call(None if held is _NONE else held, value)
             changed[key] = None
             data[key] = _NONE if value is None else value
+            if local:
+                # As `_copied` does it, but for the call where there is nothing to copy.
+                if type(value) is tuple:
+                    for item in value:
+                        if type(item) not in ATOMIC:
+                            value = _copied(value)
+                            break
+                elif type(value) not in ATOMIC:
+                    value = _copied(value)
             yield value
 
 
