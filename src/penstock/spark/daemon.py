@@ -13,6 +13,10 @@ import gc
 from pyspark import daemon
 
 
+#: Of Python's collector, for its three generations.
+THRESHOLDS = (100_000, 20, 20)
+
+
 class _NoCollection:
     """Stands in for the module `gc` where the daemon uses it."""
 
@@ -22,6 +26,6 @@ class _NoCollection:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 20, 20)  # the workers are forks and have it too
+    gc.set_threshold(*THRESHOLDS)  # the workers are forks and have it too
     daemon.gc = _NoCollection  # type: ignore[assignment]
     daemon.manager()
