@@ -39,6 +39,8 @@ class Engine:
     note: str = ""
     #: At whose sizes it starts, and whose results it must give.
     sized_as: str = ""
+    #: What it is measured on; empty: everything.
+    workloads: Sequence[str] = ()
     #: Records a second at which latency is measured: more than this it cannot take.
     latency_rate: int = 20_000
 
@@ -52,6 +54,7 @@ _PYFLINK = Engine(
     "datastream_latency",
     "pyflink",
     sized_as="pyflink",
+    workloads=("reduce", "state", "timer", "tumbling"),
     latency_rate=1000,
     note="PyFlink in process mode, checkpoints of the heap state every 10 s to a local folder",
 )
@@ -75,6 +78,7 @@ ENGINES = {
             _PYFLINK,
             name="pyflink",
             options=("--set", "python.fn-execution.bundle.size=20000"),
+            workloads=(),
             note=f"{_PYFLINK.note}; bundles of 20,000 records, with which it is several times "
             "faster than with the default of 1,000",
         ),
@@ -149,6 +153,8 @@ class Measurement:
 def measure(engine: Engine, name: str, quick: bool) -> Measurement | None:
     """Measure; None if the engine has no program for the workload."""
     if name == LATENCY and engine.latency is None:
+        return None
+    if engine.workloads and name not in engine.workloads:
         return None
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     found = Measurement(name, engine.name, now)
