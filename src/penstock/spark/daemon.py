@@ -12,7 +12,6 @@ import gc
 
 from pyspark import daemon
 
-
 #: Of Python's collector, for its three generations.
 THRESHOLDS = (100_000, 20, 20)
 
