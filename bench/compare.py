@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--engine", choices=ENGINES, action="append")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int, default=1, help="medians are told")
+    parser.add_argument("--more", action="store_true", help="rounds beside those of before")
     options = parser.parse_args()
 
     folder = FOLDER if options.quick else HERE
@@ -60,7 +61,7 @@ def main() -> int:
                 if found is None:
                     continue
                 failed += found.error is not None
-                report.add(found, again=number > 0)
+                report.add(found, again=options.more or number > 0)
                 report.write()
                 print(report.line(found), flush=True)
     text = table(report)

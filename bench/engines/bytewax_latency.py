@@ -1,6 +1,6 @@
 """The latency workload as a Bytewax dataflow, on as many processes as the other workloads.
 
-python -m bench.engines.bytewax_latency --rate 20000 --warm 20 --measured 20
+python -m bench.engines.bytewax_latency --rate 20000 --warm 40 --measured 20
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The latency workload in the DataStream API, for Penstock and for PyFlink.
 
-python -m bench.engines.datastream_latency --rate 20000 --warm 20 --measured 20
+python -m bench.engines.datastream_latency --rate 20000 --warm 40 --measured 20
 """
 
 from __future__ import annotations

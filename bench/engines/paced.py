@@ -16,7 +16,7 @@ from bench.workloads.pace import Latencies, Pace
 def latency_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how fast and how long."""
     parser.add_argument("--rate", type=int, default=20_000)
-    parser.add_argument("--warm", type=int, default=20, help="seconds")
+    parser.add_argument("--warm", type=int, default=40, help="seconds")
     parser.add_argument("--measured", type=int, default=20, help="seconds")
 
 
