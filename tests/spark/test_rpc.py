@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -72,6 +73,31 @@ def test_a_server_leaves_no_thread_behind(server: rpc.RpcServer) -> None:
     for thread in own:
         thread.join(timeout=5)
     assert not any(thread.is_alive() for thread in own)
+
+
+def test_a_server_closes_while_callers_come() -> None:
+    """The acceptor may be anywhere in its loop when the server is closed under it."""
+    for _ in range(300):
+        server = rpc.RpcServer({"double": lambda n: 2 * n}, on_error=print)
+        assert rpc.call(server.address, "double", 1) == 2
+        server.close()
+
+
+def test_an_acceptor_that_has_gone_already_is_not_waited_for(server: rpc.RpcServer) -> None:
+    server._closed = True
+    with socket.socket(socket.AF_UNIX) as visitor:
+        visitor.connect(server.address.place)
+        server._acceptor.join(timeout=5)
+    assert not server._acceptor.is_alive()
+    server._closed = False
+    server.close()
+
+
+def test_a_silent_caller_keeps_nobody_waiting(server: rpc.RpcServer) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(server.address.place)
+        assert rpc.call(server.address, "double", 4) == 8
+        server.close()
 
 
 def test_an_answer_that_does_not_come(

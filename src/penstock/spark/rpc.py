@@ -15,7 +15,13 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
 from typing import Any
 
 from penstock.errors import JobFailedError
@@ -25,6 +31,8 @@ from penstock.execution.process_folder import process_folder
 TIMEOUT_SECONDS = 600.0
 #: Paths of Unix sockets are limited to about 100 bytes, on all systems.
 _LONGEST_PATH = 100
+#: How many callers may wait for the acceptor to come round.
+_WAITING = 16
 
 _connections: dict[str, Connection[Any, Any]] = {}
 
@@ -62,7 +70,9 @@ class RpcServer:
         self._folder = process_folder().make("rpc")
         path = str(self._folder / "coordinator")
         place: Any = path if len(os.fsencode(path)) < _LONGEST_PATH else ("127.0.0.1", 0)
-        self._listener = Listener(place, authkey=bytes.fromhex(self._secret))
+        # Without the key: the secret is asked for in the thread of the connection, so that a caller
+        # who says nothing keeps no other one waiting.
+        self._listener = Listener(place, backlog=_WAITING)
         self._closed = False
         self._open: set[Connection[Any, Any]] = set()
         self._acceptor = threading.Thread(target=self._accept, name="penstock-rpc", daemon=True)
@@ -82,8 +92,12 @@ class RpcServer:
         self._closed = True
         # Closing a socket does not wake a thread that waits on it, and takes the handle from under
         # its feet: a last visitor ends the wait for new ones, a shutdown that for the next call.
-        with contextlib.suppress(JobFailedError):
-            _connect(self.address).close()
+        # The visitor waits for nobody: the acceptor may have noticed before it came, and gone.
+        place = _place(self.address)
+        family = socket.AF_UNIX if isinstance(place, str) else socket.AF_INET
+        with socket.socket(family) as visitor, contextlib.suppress(OSError):
+            visitor.settimeout(1)
+            visitor.connect(place)
         self._acceptor.join()
         for connection in list(self._open):
             with (
@@ -98,8 +112,8 @@ class RpcServer:
         while not self._closed:
             try:
                 connection = self._listener.accept()
-            except (OSError, EOFError, AuthenticationError):
-                # A caller that does not know the secret, or has gone again.
+            except OSError:
+                # A caller that has gone again.
                 continue
             if self._closed:
                 connection.close()
@@ -111,11 +125,14 @@ class RpcServer:
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
         try:
+            deliver_challenge(connection, bytes.fromhex(self._secret))
+            answer_challenge(connection, bytes.fromhex(self._secret))
             while True:
                 name, arguments = connection.recv()
                 connection.send(self._answer(name, arguments))
-        except (OSError, EOFError):
-            # The side process has ended, or this server was closed.
+        except (OSError, EOFError, AuthenticationError):
+            # The side process has ended, a stranger does not know the secret, or this server was
+            # closed.
             pass
         finally:
             self._open.discard(connection)
@@ -159,11 +176,14 @@ def call(address: Address, name: str, *arguments: Any) -> Any:
     return result
 
 
-def _connect(address: Address) -> Connection[Any, Any]:
+def _place(address: Address) -> str | tuple[str, int]:
     host, colon, port = address.place.rpartition(":")
-    place: Any = (host, int(port)) if colon and not host.startswith("/") else address.place
+    return (host, int(port)) if colon and not host.startswith("/") else address.place
+
+
+def _connect(address: Address) -> Connection[Any, Any]:
     try:
-        return Client(place, authkey=bytes.fromhex(address.secret))
+        return Client(_place(address), authkey=bytes.fromhex(address.secret))
     except (OSError, EOFError, AuthenticationError) as error:
         raise _gone(error) from None
 
