@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
+from penstock.spark.gateway import JvmFolder
 from penstock.spark.session import open_session
 from penstock.spark.settings import context_settings, session_settings
 
@@ -18,6 +23,29 @@ def test_jobs_share_the_context_and_nothing_else(session: SparkSession) -> None:
     assert one.conf.get("spark.sql.shuffle.partitions") == "3"
     assert two.conf.get("spark.sql.shuffle.partitions") == "5"
     assert two.conf.get("spark.sql.ansi.enabled") == "false"
+
+
+def test_spark_looks_for_no_sources_in_installed_packages(session: SparkSession) -> None:
+    manager = getattr(
+        session._jvm,
+        "org.apache.spark.sql.execution.datasources.DataSourceManager$",
+    )
+    found = getattr(manager, "MODULE$").dataSourceBuilders()
+    assert found.isDefined()
+    assert found.get().isEmpty()
+
+
+def test_the_library_for_machine_learning_is_there_if_it_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def jars() -> list[str]:
+        return sorted(jar.name for jar in (JvmFolder("warn").spark_home / "jars").iterdir())
+
+    own = sorted(os.listdir(Path(pyspark.__file__).parent / "jars"))
+    (left_out,) = set(own) - set(jars())
+    assert left_out.startswith("spark-mllib_")
+    monkeypatch.setitem(sys.modules, "pyspark.ml", ModuleType("pyspark.ml"))
+    assert jars() == own
 
 
 def test_another_master_in_the_same_process(session: SparkSession) -> None:
@@ -42,7 +70,7 @@ def test_keys_of_spark_are_passed_on() -> None:
     assert settings["spark.ui.enabled"] == "true"
     assert settings["spark.driver.extraJavaOptions"] == (
         "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.1 -XX:MetaspaceSize=256m "
-        "-XX:+UseG1GC -Dx=1"
+        "-XX:ReservedCodeCacheSize=256m -XX:+UseG1GC -Dx=1"
     )
     assert "parallelism.default" not in settings
     assert session_settings(given, 6)["spark.sql.shuffle.partitions"] == "6"

@@ -50,8 +50,7 @@ class _BatchFunction:
         self._on_error = on_error
         # Looked up once: each step of such a name is a call to the JVM.
         self._scan_of_rdd = jvm.org.apache.spark.sql.execution.RDDScanExec
-        self._as_scala = jvm.scala.jdk.javaapi.CollectionConverters.asScala
-        self._serve = jvm.org.apache.spark.api.python.PythonRDD.serveIterator
+        self._collect_and_serve = jvm.org.apache.spark.api.python.PythonRDD.collectAndServe
 
     def call(self, batch: Any, batch_id: int) -> None:
         """Run the batch and record its output."""
@@ -71,22 +70,13 @@ class _BatchFunction:
             plan.outputOrdering(),
             plan.stream(),
         )
-        served = self._collect(batch.toArrowBatchRdd(scan))
+        served = self._collect_and_serve(batch.toArrowBatchRdd(scan))
         payloads: list[bytes] = []
         with _load_from_socket(served, NoOpSerializer()) as messages:
             for message in messages:
                 rows = pa.ipc.read_record_batch(pa.py_buffer(message), ARROW_SCHEMA)
                 payloads.extend(rows.column("payload").to_pylist())
         return payloads
-
-    def _collect(self, messages: Any) -> Any:
-        """Run the job and return where the messages are served.
-
-        Not by `collect`: it looks for what its closures refer to by reading the code of two of the
-        largest classes of Spark, every time. `collectAsync` reads that of one small class.
-        """
-        collected = messages.toJavaRDD().collectAsync().get()
-        return self._serve(self._as_scala(collected.iterator()), "batch")
 
     class Java:
         """What Py4J wants to know."""

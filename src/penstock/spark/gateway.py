@@ -52,6 +52,8 @@ logger.pools.level = error
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _TEMPORARY_OPTION = "-Djava.io.tmpdir"
+_ML_MODULE = "pyspark.ml"
+_ML_JAR = "spark-mllib_"
 #: How long the JVM may take to end once it is told to.
 _PATIENCE_SECONDS = 10.0
 #: Spark's sockets have names of 42 bytes; their paths may have 104 at most, on macOS.
@@ -107,14 +109,21 @@ class JvmFolder:
         return str(self.log)
 
     def _make_spark_home(self) -> None:
-        """Make a Spark home that differs from pyspark's own by having no `python` folder.
+        """Make a Spark home that lacks two things of pyspark's own that make a start slow.
 
-        From there workers would import pyspark out of a zip file, which has no compiled modules:
-        each new worker would compile all of pyspark, for a second.
+        The `python` folder: from there workers would import pyspark out of a zip file, which has
+        no compiled modules; each new worker would compile all of pyspark, for a second. And the
+        library for machine learning, unless the program uses it: it adds a function to every
+        session, and Scala takes seconds to find out about that function's types.
         """
-        self.spark_home.mkdir()
-        for name in ("bin", "jars", "sbin"):
-            (self.spark_home / name).symlink_to(Path(pyspark.__file__).parent / name)
+        own = Path(pyspark.__file__).parent
+        jars = self.spark_home / "jars"
+        jars.mkdir(parents=True)
+        for name in ("bin", "sbin"):
+            (self.spark_home / name).symlink_to(own / name)
+        for jar in (own / "jars").iterdir():
+            if _ML_MODULE in sys.modules or not jar.name.startswith(_ML_JAR):
+                (jars / jar.name).symlink_to(jar)
 
 
 def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from penstock.spark.java import check_java
 from penstock.spark.settings import LOG_LEVEL, context_settings, session_settings
 
 _LOG_LEVELS = ("off", "fatal", "error", "warn", "info", "debug", "trace", "all")
+_SOURCE_MANAGER = "org.apache.spark.sql.execution.datasources.DataSourceManager$"
 
 _lock = threading.Lock()
 _folder: JvmFolder | None = None
@@ -64,8 +66,21 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
     for key, value in _settings(configuration).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    _look_for_no_sources(session)
     atexit.register(_stop, session.sparkContext)
     return session
+
+
+def _look_for_no_sources(session: SparkSession) -> None:
+    """Tell Spark that it has found all Python data sources that are installed, and that it is none.
+
+    It would look for them at the first use of any source, even of one that is registered: in a
+    Python process that takes a second or two to start.
+    """
+    jvm: Any = session._jvm
+    manager = getattr(getattr(jvm, _SOURCE_MANAGER), "MODULE$")
+    none = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())
+    getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
 
 
 def _settings(configuration: Mapping[str, str]) -> dict[str, str]:

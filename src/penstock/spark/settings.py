@@ -99,15 +99,18 @@ def _jvm_options(given: str) -> str:
     Batches are short and far between: what counts is that the JVM is warm soon and leaves the
     cores to the workers. The second compiler takes longer to optimise than most jobs run. Most of
     what a batch runs it runs a few times only, so the first one compiles it after a tenth of the
-    usual number of calls: else a method is interpreted for hundreds of batches. G1 collects on a
-    core that a worker wants. Spark's classes fill the first 21 MB of metaspace, and then more, each
-    time with a full collection.
+    usual number of calls: else a method is interpreted for hundreds of batches. What it has
+    compiled does not fit into the 48 MB that it is given by default: after half a minute it would
+    throw half of it away and begin again. G1 collects on a core that a worker wants. Spark's
+    classes fill the first 21 MB of metaspace, and then more, each time with a full collection.
     """
     options = [] if re.search(r"-XX:\+Use\w+GC", given) else ["-XX:+UseParallelGC"]
     if "-XX:TieredStopAtLevel" not in given:
         options += ["-XX:TieredStopAtLevel=1", "-XX:CompileThresholdScaling=0.1"]
     if "-XX:MetaspaceSize" not in given:
         options.append("-XX:MetaspaceSize=256m")
+    if "-XX:ReservedCodeCacheSize" not in given:
+        options.append("-XX:ReservedCodeCacheSize=256m")
     return " ".join(options)
 
 
