@@ -23,6 +23,8 @@ Prepare = Callable[[Workload, int, int, Path], Callable[[], Any]]
 
 #: By how much a size grows at once while the larger one is looked for.
 STEPS = (2.0, 10.0)
+#: The largest size: plain Python has to compute the result of it as well.
+MOST = 20_000_000
 
 
 def run_once(prepare: Prepare, workload: Workload, records: int, keys: int) -> dict[str, Any]:
@@ -42,14 +44,17 @@ def run_twice(run: Callable[[int], dict[str, Any]], start: int, seconds: float) 
     >>> told = run_twice(lambda n: {"records": n, "seconds": 1 + n / 1000}, 100, 5)
     >>> [each["records"] for each in told]
     [100, 8000]
+    >>> told = run_twice(lambda n: {"records": n, "seconds": 1 + n / 10**8}, 100, 5)
+    >>> [each["records"] for each in told]
+    [100, 20000000]
     """
     small = run(start)
     large = run(4 * start)
-    while (more := large["seconds"] - small["seconds"]) < seconds:
+    while large["records"] < MOST and (more := large["seconds"] - small["seconds"]) < seconds:
         # A little further than what seems needed, so that once more is enough.
         wanted = 1.2 * seconds / max(more, 0.001)
         grown = large["records"] * min(max(wanted, STEPS[0]), STEPS[1])
-        large = run(2 * round(grown / 2))
+        large = run(min(2 * round(grown / 2), MOST))
     return [small, large]
 
 
