@@ -22,7 +22,7 @@ def latency_options(parser: argparse.ArgumentParser) -> None:
 
 def run_paced(run: Callable[[Pace, Path], Any], pace: Pace) -> Latencies:
     """Run a job at a pace and return the latencies that its parts have left."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
         run(pace, Path(folder))
         seen = Latencies()
         for part in gather(folder):

@@ -29,7 +29,7 @@ MOST = 20_000_000
 
 def run_once(prepare: Prepare, workload: Workload, records: int, keys: int) -> dict[str, Any]:
     """Run a workload at one size; the job's seconds are those that it tells, or the clock's."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
         run = prepare(workload, records, keys, Path(folder))
         began = time.perf_counter()
         told = run()
