@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -12,9 +13,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
-from penstock.spark.gateway import JvmFolder
+from penstock.spark.gateway import JvmFolder, jvm_pid
 from penstock.spark.session import open_session
 from penstock.spark.settings import context_settings, session_settings
+
+
+def commands_of_children(parent: int | None) -> list[str]:
+    commands = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                commands.append((folder / "cmdline").read_text())
+    return commands
 
 
 def test_jobs_share_the_context_and_nothing_else(session: SparkSession) -> None:
@@ -26,13 +37,10 @@ def test_jobs_share_the_context_and_nothing_else(session: SparkSession) -> None:
 
 
 def test_spark_looks_for_no_sources_in_installed_packages(session: SparkSession) -> None:
-    manager = getattr(
-        session._jvm,
-        "org.apache.spark.sql.execution.datasources.DataSourceManager$",
-    )
-    found = getattr(manager, "MODULE$").dataSourceBuilders()
-    assert found.isDefined()
-    assert found.get().isEmpty()
+    """To look for them, Spark would start a daemon, which stays."""
+    state = open_session({}, 1)._jsparkSession.sessionState()
+    assert not state.dataSourceManager().dataSourceExists("no source of this name")
+    assert "lookup_data_sources" not in " ".join(commands_of_children(jvm_pid()))
 
 
 def test_the_library_for_machine_learning_is_there_if_it_is_used(

@@ -93,7 +93,7 @@ class RpcServer:
         # Closing a socket does not wake a thread that waits on it, and takes the handle from under
         # its feet: a last visitor ends the wait for new ones, a shutdown that for the next call.
         # The visitor waits for nobody: the acceptor may have noticed before it came, and gone.
-        place = _place(self.address)
+        place = self._listener.address
         family = socket.AF_UNIX if isinstance(place, str) else socket.AF_INET
         with socket.socket(family) as visitor, contextlib.suppress(OSError):
             visitor.settimeout(1)
@@ -176,14 +176,11 @@ def call(address: Address, name: str, *arguments: Any) -> Any:
     return result
 
 
-def _place(address: Address) -> str | tuple[str, int]:
-    host, colon, port = address.place.rpartition(":")
-    return (host, int(port)) if colon and not host.startswith("/") else address.place
-
-
 def _connect(address: Address) -> Connection[Any, Any]:
+    host, colon, port = address.place.rpartition(":")
+    place: Any = (host, int(port)) if colon and not host.startswith("/") else address.place
     try:
-        return Client(_place(address), authkey=bytes.fromhex(address.secret))
+        return Client(place, authkey=bytes.fromhex(address.secret))
     except (OSError, EOFError, AuthenticationError) as error:
         raise _gone(error) from None
 
