@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.spark.directory import folder_name
 from tests.spark.conftest import RunProgram
 
 PROGRAM = Path(__file__).parent / "programs" / "waiting.py"
@@ -18,10 +19,10 @@ def test_an_interrupt_cancels_the_job(run_program: RunProgram, tmp_path: Path) -
     with run_program(PROGRAM, checkpoints) as program:
         assert program.process.stdout is not None
         assert program.process.stdout.readline() == "begun\n"
-        assert (checkpoints / "waiting").is_dir()
+        assert [path.name for path in checkpoints.iterdir()] == [folder_name("waiting")]
         program.process.send_signal(signal.SIGINT)
         program.process.wait(timeout=60)
     assert program.process.returncode == -signal.SIGINT
     assert (tmp_path / "stderr.txt").read_text().endswith("KeyboardInterrupt\n")
     assert "py4j" not in (tmp_path / "stderr.txt").read_text()
-    assert not (checkpoints / "waiting").exists()
+    assert list(checkpoints.iterdir()) == []

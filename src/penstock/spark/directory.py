@@ -1,13 +1,17 @@
 """The folder of a job: where it is, whose it is, and what stays of it when the job ends.
 
-`<checkpoint dir>/<job name>` holds Spark's checkpoint in `spark` and the coordinator's records in
-`penstock`. A folder that an unfinished job left behind is taken up again.
+A job is known by its name: `<checkpoint dir>/<name>-<hash of the name>` holds Spark's checkpoint in
+`spark` and the coordinator's records in `penstock`. A folder that an unfinished job left behind is
+taken up again, by the same process or by another. Of several jobs of one name that a program runs,
+one after another or at the same time, the second has `-2` behind it, and so on: the first that is
+neither finished nor running. So a program that is started again finds for each job its own folder.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -15,7 +19,6 @@ import shutil
 import threading
 import time
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +28,7 @@ from urllib.parse import unquote, urlsplit
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
+from penstock.spark.processes import started
 
 DIRECTORY_KEYS = ("execution.checkpointing.dir", "state.checkpoints.dir")
 RETENTION_KEY = "execution.checkpointing.externalized-checkpoint-retention"
@@ -34,8 +38,12 @@ _LOCK = "lock"
 #: How long the JVM of a killed process may take to end.
 _PATIENCE_SECONDS = 60.0
 
-_executed: Counter[str] = Counter()
-_counting = threading.Lock()
+#: Of the name that can be read; the hash tells names apart.
+_LONGEST_NAME = 60
+
+#: Folders whose jobs are running in this process or have ended there for good.
+_taken: set[Path] = set()
+_taking = threading.Lock()
 
 
 @dataclass
@@ -70,7 +78,9 @@ class JobFolder:
     def release(self, *, finished: bool = False, cancelled: bool = False) -> None:
         """Let the folder go, and remove it if nobody will need it again."""
         if self.temporary or finished or (cancelled and not self.retained_on_cancel):
-            shutil.rmtree(self.path, ignore_errors=True)
+            _remove(self.path)
+        else:
+            _give_back(self.path)
         os.close(self._lock)
 
 
@@ -84,16 +94,16 @@ def take_folder(
     :raises ConfigurationError: if it belongs to a program of another shape.
     """
     base = _base(configuration)
-    if base is None:
-        path = process_folder().make("job")
-    else:
-        path = base / _next_name(base, job_name)
-        path.mkdir(parents=True, exist_ok=True)
-    lock = _locked(path)
+    path = process_folder().make("job") if base is None else _next_folder(base, job_name)
     try:
-        job_id = _claim(path, job_name, plan, jvm_pid)
+        lock = _locked(path)
+        try:
+            job_id = _claim(path, job_name, plan, jvm_pid)
+        except BaseException:
+            os.close(lock)
+            raise
     except BaseException:
-        os.close(lock)
+        _give_back(path)
         raise
     retained = configuration.get(RETENTION_KEY, "").upper() == _RETAIN
     return JobFolder(path, job_id, base is None, retained, lock)
@@ -106,9 +116,11 @@ def _claim(path: Path, job_name: str, plan: ExecutionPlan, jvm_pid: int | None) 
     if facts is None:
         facts = {"job_id": uuid.uuid4().hex, "name": job_name, "shape": shape}
     else:
+        _check_name(path, facts["name"], job_name)
         _check_shape(path, facts["shape"], shape)
-        _wait_for_end_of(facts.get("jvm_pid"), jvm_pid, path)
-    _write_facts(path, {**facts, "jvm_pid": jvm_pid})
+        _wait_for_end_of(facts.get("jvm"), jvm_pid, path)
+    jvm = None if jvm_pid is None else {"pid": jvm_pid, "started": started(jvm_pid)}
+    _write_facts(path, {**facts, "jvm": jvm})
     return str(facts["job_id"])
 
 
@@ -128,28 +140,64 @@ def _base(configuration: Mapping[str, str]) -> Path | None:
     return None
 
 
-def _next_name(base: Path, job_name: str) -> str:
-    """Return the folder's name: the job's, with a number from its second execution on."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", job_name).strip("-.") or "job"
-    with _counting:
-        place = str(base / slug)
-        _executed[place] += 1
-        number = _executed[place]
-    return slug if number == 1 else f"{slug}-{number}"
+def folder_name(job_name: str) -> str:
+    """Return a job's folder: what can be read of its name, and a hash that tells names apart."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", job_name)[:_LONGEST_NAME].strip("-.") or "job"
+    digest = hashlib.sha256(job_name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{readable}-{digest[:12]}"
+
+
+def _next_folder(base: Path, job_name: str) -> Path:
+    """Take the first folder of the name that no job of this process has or has finished with."""
+    name = folder_name(job_name)
+    with _taking:
+        number = 1
+        while (path := base / (name if number == 1 else f"{name}-{number}")) in _taken:
+            number += 1
+        _taken.add(path)
+    return path
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder at once: half of it would pass for the folder of an unfinished job."""
+    rest = _rest_of(path)
+    with contextlib.suppress(OSError):
+        path.rename(rest)
+    shutil.rmtree(rest, ignore_errors=True)
+
+
+def _rest_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.removed")
+
+
+def _give_back(path: Path) -> None:
+    with _taking:
+        _taken.discard(path)
 
 
 def _locked(path: Path) -> int:
-    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    """Make the folder if it is not there, and hold it."""
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            continue  # its job has finished this moment
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
+                shutil.rmtree(_rest_of(path), ignore_errors=True)
+                return lock
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(lock)
+            raise JobFailedError(
+                "another process is running a job of this name",
+                where=f"job directory {path}",
+                todo="wait until it ends, or give this job another name or checkpoint directory",
+            ) from None
         os.close(lock)
-        raise JobFailedError(
-            "another process is running this job",
-            where=f"job directory {path}",
-            todo="wait until it ends, or give this job another name or checkpoint directory",
-        ) from None
-    return lock
 
 
 def _read_facts(path: Path) -> dict[str, Any] | None:
@@ -163,6 +211,16 @@ def _write_facts(path: Path, facts: Mapping[str, Any]) -> None:
     unfinished = path / (_FACTS + ".tmp")
     unfinished.write_text(json.dumps(facts), encoding="utf-8")
     os.replace(unfinished, path / _FACTS)
+
+
+def _check_name(path: Path, before: str, now: str) -> None:
+    if before != now:
+        raise ConfigurationError(
+            "the checkpoint belongs to a job of another name",
+            where=f"job directory {path}",
+            got=f"{now!r}; the checkpoint is of {before!r}",
+            todo="give this job another name or checkpoint directory",
+        )
 
 
 def _check_shape(path: Path, before: Mapping[str, int], now: Mapping[str, int]) -> None:
@@ -180,12 +238,13 @@ def _show(shape: Mapping[str, int]) -> str:
     return f"parallelism {shape['slots']} in {shape['levels']} exchange level(s)"
 
 
-def _wait_for_end_of(pid: int | None, own: int | None, path: Path) -> None:
+def _wait_for_end_of(jvm: Mapping[str, Any] | None, own: int | None, path: Path) -> None:
     """Wait for the JVM of a killed process: until it has ended it may go on writing."""
-    if pid is None or pid == own:
+    if jvm is None or jvm["pid"] == own:
         return
+    pid = jvm["pid"]
     for _ in _until(_PATIENCE_SECONDS):
-        if not _is_jvm(pid):
+        if jvm["started"] is None or started(pid) != jvm["started"]:
             return
     raise JobFailedError(
         "an earlier run of this job has not ended",
@@ -193,14 +252,6 @@ def _wait_for_end_of(pid: int | None, own: int | None, path: Path) -> None:
         got=f"process {pid} is still running",
         todo=f"end process {pid}, then start the job again",
     )
-
-
-def _is_jvm(pid: int) -> bool:
-    try:
-        # The number may have gone to another program since.
-        return b"java" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
 
 
 def _until(seconds: float) -> Iterator[None]:
