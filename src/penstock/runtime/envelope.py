@@ -84,7 +84,8 @@ def pack_chunk(chunk: Chunk) -> bytes:
     """Encode a chunk; values and keys must be frozen already."""
     times = None if chunk.timestamps is None else pack_times(chunk.timestamps)
     values, keys = _pack_list(chunk.values), _pack_list(chunk.keys or [])
-    return dumps((values, times, keys, chunk.keys is None, chunk.marks, chunk.idle, chunk.ended))
+    marks = [pack_times(list(column)) for column in zip(*chunk.marks, strict=True)]
+    return dumps((values, times, keys, chunk.keys is None, marks, chunk.idle, chunk.ended))
 
 
 def unpack_chunk(payload: bytes) -> Chunk:
@@ -92,7 +93,8 @@ def unpack_chunk(payload: bytes) -> Chunk:
     parts = pickle.loads(memoryview(payload)[_HEADER.size :])
     values, times, keys, keyless, marks, idle, ended = parts
     own_keys = None if keyless else _unpack_list(*keys)
-    return Chunk(_unpack_list(*values), unpack_times(times), own_keys, marks, idle, ended)
+    own_marks = list(zip(*map(unpack_times, marks), strict=True))
+    return Chunk(_unpack_list(*values), unpack_times(times), own_keys, own_marks, idle, ended)
 
 
 def _pack_list(entries: list[Any]) -> tuple[int, list[Any]]:

@@ -27,8 +27,8 @@ from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.envelope import Chunk, Outbox
 from penstock.runtime.function_host import FunctionHost
 
-#: Records in one envelope at most: large enough that Spark moves few rows, small enough to bound
-#: what one row weighs.
+#: Records in one envelope at most, and watermarks: large enough that Spark moves few rows, small
+#: enough to bound what one row weighs.
 ENVELOPE_RECORDS = 8192
 #: Keys whose slot is remembered; beyond it the memory starts anew.
 _REMEMBERED_KEYS = 1_000_000
@@ -144,13 +144,11 @@ class ExchangeWriter:
             self._flush(slot)
 
     def watermark(self, watermark: int) -> None:
-        """Send a watermark behind the records sent so far."""
-        for buffer in self._buffers.values():
-            mark = (len(buffer.values), watermark)
-            if buffer.marks and buffer.marks[-1][0] == mark[0]:
-                buffer.marks[-1] = mark
-            else:
-                buffer.marks.append(mark)
+        """Send a watermark behind the records sent so far; each one counts, to every slot."""
+        for slot, buffer in self._buffers.items():
+            buffer.marks.append((len(buffer.values), watermark))
+            if len(buffer.marks) >= ENVELOPE_RECORDS:
+                self._flush(slot)
 
     def set_idle(self, idle: bool) -> None:
         """Say at the end of the batch whether this channel is idle."""

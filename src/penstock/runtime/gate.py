@@ -46,11 +46,16 @@ class Gate:
     def advance(self, channel: Channel, watermark: int) -> None:
         """Take a watermark of one channel; what an idle one says does not count."""
         i = self._index[channel]
-        if watermark <= self._watermarks[i] or not self._active[i]:
+        before = self._watermarks[i]
+        if watermark <= before or not self._active[i]:
             return
         self._watermarks[i] = watermark
-        if not self._aligned[i] and watermark >= self.watermark:
+        if not self._aligned[i]:
+            if watermark < self.watermark:
+                return
             self._aligned[i] = True
+        elif before > self.watermark:
+            return  # others hold the minimum back
         self._rise_to_minimum()
 
     def set_idle(self, channel: Channel, idle: bool) -> None:
@@ -90,6 +95,9 @@ class Gate:
         return all(self._ended[i] for (edge, _), i in self._index.items() if edge in edges)
 
     def _rise_to_minimum(self) -> None:
+        if len(self._watermarks) == 1 and self._aligned[0]:
+            self._rise(self._watermarks[0])
+            return
         aligned = zip(self._watermarks, self._aligned, strict=True)
         marks = [watermark for watermark, counts in aligned if counts]
         if marks:

@@ -81,6 +81,14 @@ class SortedRuns:
         due.sort(key=_time)
         return [entry for entry in due if not self._is_gone(entry)] if self._gone else due
 
+    def bound(self, without: int) -> int:
+        """Return a time that no entry is before; discarded ones may count.
+
+        :param without: what to return if there are none.
+        """
+        first = min((run[-1][0] for run in self._runs), default=without)
+        return min(first, min(map(_time, self._fresh), default=without))
+
     def first_time(self) -> int | None:
         """Return the time of the first entry."""
         self._sort_fresh()

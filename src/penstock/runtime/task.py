@@ -163,9 +163,10 @@ class Task:
                 gate.set_idle(channel, False)
             start = 0
             for position, watermark in chunk.marks:
-                self._records(operator, edge.input_index, chunk, start, position)
+                if position > start:
+                    self._records(operator, edge.input_index, chunk, start, position)
+                    start = position
                 gate.advance(channel, watermark)
-                start = position
             self._records(operator, edge.input_index, chunk, start, len(chunk.values))
             if chunk.ended:
                 gate.end(channel)

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any
 
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.sorted_runs import SortedRuns
 
 #: (timestamp, owner)
 Timer = tuple[int, Any]
 _NEVER = MIN_WATERMARK - 1
+_NONE = MAX_WATERMARK + 1
 
 
 class TimerQueue:
@@ -34,6 +35,8 @@ class TimerQueue:
     def __init__(self) -> None:
         self._serials: dict[Timer, int] = {}  # what is pending; new timers stand last
         self._order = SortedRuns()
+        #: No timer is before this time: what a watermark is compared with first.
+        self.earliest: int = _NONE
         self._next_serial = 0
         self._saved_serial = 0  # the number as the last delta told it: timers from it on are new
         self._removed: list[Timer] = []  # not new ones: those are just gone
@@ -61,6 +64,8 @@ class TimerQueue:
         self._next_serial = serial + 1
         if timestamp > self._until:
             self._order.add(timer)
+            if timestamp < self.earliest:
+                self.earliest = timestamp
         else:
             heappush(self._urgent, (timestamp, serial, timer))
 
@@ -90,6 +95,7 @@ class TimerQueue:
         self._put_back()
         due = self._order.take(until)
         if not due:
+            self.earliest = self._order.bound(_NONE)
             return
         due.reverse()
         self._due, self._until = due, until
@@ -109,6 +115,7 @@ class TimerQueue:
                 removed.append(timer)
             yield timer
         self._put_back()
+        self.earliest = self._order.bound(_NONE)
 
     def _put_back(self) -> None:
         """End the firing; if it was broken off, the rest is there again."""
@@ -162,6 +169,7 @@ class TimerQueue:
         # All of them are newer than those that have been here before.
         self._order.extend(sorted(self._loaded, key=self._loaded.__getitem__))
         self._loaded = {}
+        self.earliest = _NEVER  # not known: the first watermark looks
 
     def dump(self, timers: list[Timer]) -> Any:
         """Return a delta that holds those of the timers that are still pending."""
@@ -175,3 +183,4 @@ class TimerQueue:
         self._removed += [timer for timer, serial in self._serials.items() if serial < saved]
         self._serials.clear()
         self._order.clear()
+        self.earliest = _NONE

@@ -265,8 +265,8 @@ def test_watermarks_stand_between_the_records_of_every_slot() -> None:
     sender.writer.watermark(4)
     chunks = sender.chunks()
     assert [chunks[slot][0].values for slot in (0, 1)] == [["a", "c"], ["b", "d"]]
-    assert chunks[0][0].marks == [(0, 1), (2, 4)]
-    assert chunks[1][0].marks == [(0, 1), (1, 3), (2, 4)]
+    assert chunks[0][0].marks == [(0, 1), (2, 2), (2, 3), (2, 4)]
+    assert chunks[1][0].marks == [(0, 1), (1, 2), (1, 3), (2, 4)]
 
 
 def test_a_full_envelope_leaves_with_its_watermarks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,6 +282,25 @@ def test_a_full_envelope_leaves_with_its_watermarks(monkeypatch: pytest.MonkeyPa
         first, last = sender.chunks()[0]
         assert (first.values, first.marks, first.idle) == ([1, 2], [(1, 10)], None)
         assert (last.values, last.marks, last.idle, last.ended) == ([3], [(0, 20)], True, False)
+
+
+def test_an_envelope_that_is_full_of_watermarks_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "ENVELOPE_RECORDS", 3)
+    sender = Sender(Rebalance(), 2)
+    sender.send("a")
+    for watermark in range(5):
+        sender.writer.watermark(watermark)
+    sender.send("b", "c")
+    chunks = sender.chunks()
+    marks = [[chunk.marks for chunk in chunks[slot]] for slot in (0, 1)]
+    assert marks == [
+        [[(1, 0), (1, 1), (1, 2)], [(0, 3), (0, 4)]],
+        [[(0, 0), (0, 1), (0, 2)], [(0, 3), (0, 4)]],
+    ]
+    assert [[chunk.values for chunk in chunks[slot]] for slot in (0, 1)] == [
+        [["a"], ["c"]],
+        [[], ["b"]],
+    ]
 
 
 def test_every_slot_hears_from_a_channel_in_every_batch() -> None:

@@ -159,7 +159,7 @@ class Operator:
     def advance_watermark(self, watermark: int) -> None:
         """Set the clock, fire the timers up to it, send it on: in this order, as Flink does."""
         self.watermark = watermark
-        if self.backend is not None:
+        if self.backend is not None and watermark >= self.backend.event_timers.earliest:
             self.fire_event_timers(watermark)
         self.on_watermark(watermark)
         self.output.watermark(watermark)

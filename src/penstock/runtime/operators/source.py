@@ -47,8 +47,9 @@ class SourceOperator(Operator):
             if part.last and all(part.split != rest.split for rest in read.ranges[number + 1 :]):
                 self._splits.pop(part.split, None)
                 self._changed()
-        for marks in self._splits.values():
-            marks.end_batch()
+        if not read.ended:  # at the end the last watermark follows, as in Flink, unasked
+            for marks in self._splits.values():
+                marks.end_batch()
         if self.spec.strategy is None and read.idle is not self._idle:
             self._idle = read.idle
             self.output.set_idle(self._idle)
