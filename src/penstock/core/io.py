@@ -1,9 +1,15 @@
 """Contracts of sources and sinks: what a connector implements, and which side runs it.
 
 A source has two halves. Its *enumerator* lives in the user's process and decides how far the
-next batch reads; its *read* runs in a worker and turns one split range into records. A sink has
+next batch reads; its *reader* lives in a worker and turns split ranges into records. A sink has
 two halves as well: a *writer* in the worker, one a subtask, and a *committer* in the user's
 process, which publishes what the writers prepared once the batch is durable.
+
+**What may block.** A reader, a writer and a committer may: they hold up their own task or their
+own thread. A committer that waits for a server looks at `CommitterContext.stopping` meanwhile,
+and gives up when it is set. An enumerator's `initial` and `start` may block, as the job has not
+begun; its other methods must not, because the coordinator calls them while it holds its lock.
+Whoever has to ask a server there does so in a thread of its own and calls `wake`.
 """
 
 from __future__ import annotations
@@ -15,7 +21,10 @@ from typing import Any
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.core.checkpoints import CheckpointTimes
+from penstock.core.functions.runtime_context import RuntimeContext
+from penstock.core.metrics import MetricGroup
 from penstock.core.time import MIN_WATERMARK
+from penstock.errors import ProgramError
 
 #: Where a source stands, as plain JSON:
 #: ``{"splits": {split_id: {"at": <json>, "subtask": int, "done": bool}}, "done": bool}``.
@@ -125,8 +134,52 @@ class SplitEnumerator(ABC):
         """End all activity. Called once, however the job ended."""
 
 
+@dataclass(frozen=True)
+class ReaderContext:
+    """What a reader knows of its place."""
+
+    subtask: int
+    parallelism: int
+    #: The source's uid and the job's id: together they name this source among all jobs.
+    uid: str = ""
+    job_id: str = ""
+    operator: str = ""
+    #: Where the reader registers its counters and gauges.
+    metrics: MetricGroup | None = None
+
+
+class SourceReader:
+    """Read the ranges of one subtask. Lives in a worker, for as many batches as it is used.
+
+    `open` once, then `read` for each range, then `close`. A worker keeps the reader between
+    batches, with whatever connection it has, and closes it when the job is done there. The next
+    range of a split may be read by another worker: where a range begins is all that counts.
+    """
+
+    def open(self) -> None:
+        """Connect. Called once, before the first range."""
+
+    def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
+        """Read one range; reading the same range again gives the same records."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of resources. Not called in a process that is killed."""
+
+
+class _RangeReader(SourceReader):
+    """The reader of a source that opens what it needs for each range."""
+
+    def __init__(self, source: Source) -> None:
+        self.read = source.read  # type: ignore[method-assign]
+
+
 class Source(ABC):
-    """A place that records come from. Must be picklable: it is shipped to the workers."""
+    """A place that records come from. Must be picklable: it is shipped to the workers.
+
+    Implement `create_reader` if reading needs something that lives from batch to batch (a
+    connection), else just `read`.
+    """
 
     #: True if the source ends by itself.
     bounded: bool = False
@@ -143,9 +196,17 @@ class Source(ABC):
         """Return the type of the records if the source knows it. Default: it does not."""
         return None
 
-    @abstractmethod
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        """Return the half that lives in a worker. Default: one that calls `read`."""
+        return _RangeReader(self)
+
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         """Read one range. Runs in a worker; reading the same range again gives the same records."""
+        raise ProgramError(
+            "the source says neither how a range is read nor which reader reads it",
+            got=type(self).__name__,
+            todo="override read(), or create_reader()",
+        )
 
 
 @dataclass(frozen=True)
@@ -165,6 +226,11 @@ class WriterContext:
     #: The sink's uid and the job's id: together they name this sink among all jobs, in every run.
     uid: str = ""
     job_id: str = ""
+    #: The folder that the committer has as `CommitterContext.directory`. None if this worker does
+    #: not share a file system with the user's process.
+    directory: str | None = None
+    #: What a function that the writer calls may ask: subtask, metrics, parameters of the job.
+    runtime: RuntimeContext | None = None
 
 
 class SinkWriter(ABC):
@@ -224,22 +290,31 @@ class CommitterContext:
     #: Set for a job that went on from a checkpoint: output of an earlier run may be there.
     restored: bool = False
     job_id: str = ""
+    #: True from when the job is told to end: no call should wait any longer for a server then.
+    stopping: Callable[[], bool] = lambda: False
 
 
-class Committer(ABC):
-    """Publish a batch's output. Runs in the user's process, after Spark's log holds the batch."""
+class Committer:
+    """Publish a batch's output. Runs in the user's process, after Spark's log holds the batch.
 
-    @abstractmethod
+    Called by one thread at a time, in the order of the batches, but not always by the same thread.
+    The next batch runs meanwhile; a committer that stays behind holds up the job after a while.
+    This class itself publishes nothing: for sinks whose writers do all the work.
+    """
+
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
-        """Publish. May be called again for a batch that was published already: do nothing then."""
+        """Publish. May be called again for a batch that was published already: do nothing then.
 
-    def recovered(self) -> None:  # noqa: B027 - optional hook
+        An error fails the job. If it is restarted, the batch is published before all else.
+        """
+
+    def recovered(self) -> None:
         """Learn that a job goes on from a checkpoint, and that all it had logged is published.
 
         Called before its first batch. What else earlier runs have prepared will never be published.
         """
 
-    def close(self) -> None:  # noqa: B027 - optional hook
+    def close(self) -> None:
         """Let go of resources. Called once when the job ends."""
 
 
@@ -250,9 +325,17 @@ class Sink(ABC):
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Return the half that works in a worker, for one subtask."""
 
-    @abstractmethod
     def create_committer(self, context: CommitterContext) -> Committer:
-        """Return the half that lives in the user's process."""
+        """Return the half that lives in the user's process. Default: nothing is left to publish."""
+        return Committer()
+
+    def create_global_committer(self, context: CommitterContext) -> Committer | None:
+        """Return what comes behind the committer, None if nothing does.
+
+        It gets the same batches after the committer has published them: to enter a batch's files
+        in a catalogue, say, once all of them are in their place.
+        """
+        return None
 
 
 @dataclass

@@ -30,6 +30,7 @@ from penstock.runtime.state.operator_state import OperatorStateBackend
 #: What the engine tells its workers about the job.
 JOB_ID_SETTING = "penstock.job-id"
 ATTEMPT_SETTING = "penstock.attempt"
+JOB_FOLDER_SETTING = "penstock.job-folder"
 
 
 class OperatorRuntimeContext(RuntimeContext):

@@ -11,7 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.executor import JobRequest
-from penstock.runtime.context import ATTEMPT_SETTING, JOB_ID_SETTING
+from penstock.runtime.context import ATTEMPT_SETTING, JOB_FOLDER_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.job import with_settings
 from penstock.spark.directory import JobFolder
@@ -97,7 +97,11 @@ class Attempt:
     def _start(self, server: RpcServer) -> StreamingQuery:
         context = self._session.sparkContext
         # A token of its own: what a failed attempt left in the workers is not to be found again.
-        facts = {JOB_ID_SETTING: self._folder.job_id, ATTEMPT_SETTING: self._number}
+        facts = {
+            JOB_ID_SETTING: self._folder.job_id,
+            JOB_FOLDER_SETTING: str(self._folder.penstock),
+            ATTEMPT_SETTING: self._number,
+        }
         blob = with_settings(self._blob, facts)
         shipment = ship(context, uuid.uuid4().hex, blob, str(self._folder.path))
         context.setLocalProperty("spark.scheduler.pool", self._folder.job_id)

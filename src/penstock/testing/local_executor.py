@@ -27,7 +27,7 @@ from penstock.execution.executor import Executor, JobHandle, JobRequest
 from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
-from penstock.runtime.context import JOB_ID_SETTING
+from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
 from penstock.runtime.coordinator.limits import DEFAULT_MAX_BYTES, BatchLimits
 from penstock.runtime.coordinator.offsets import Offset
@@ -128,7 +128,9 @@ class LocalJob:
         poll_ms: int = 10,
     ) -> None:
         self.plan = plan
-        blob = with_settings(dump_job(plan), {JOB_ID_SETTING: job_id})
+        folder = os.path.join(directory, "penstock")
+        facts = {JOB_ID_SETTING: job_id, JOB_FOLDER_SETTING: folder}
+        blob = with_settings(dump_job(plan), facts)
         self._job = load_job(uuid.uuid4().hex, blob)
         self._workers: dict[Hashable, TaskCache] = {}
         self._retries = retries
@@ -143,7 +145,7 @@ class LocalJob:
         self._attempted: Attempt | None = None
         self.coordinator = Coordinator(
             plan,
-            os.path.join(directory, "penstock"),
+            folder,
             job_id=job_id,
             last_committed=committed[-1] if committed else None,
             clock=clock,
@@ -201,6 +203,8 @@ class LocalJob:
                 self._cuts.batch_id = self.batch_id
             start = self._start()
             end = self.coordinator.latest_offset(start)
+            # So that a test finds published what was logged before.
+            self.coordinator.wait_until_published()
             if json.dumps(end) == json.dumps(start):
                 return False
             self._log.write(f"offsets/{self.batch_id}", json.dumps(end).encode())

@@ -214,6 +214,8 @@ class Engine:
     options: dict[str, Any] = field(default_factory=dict)
     #: What the tasks of a batch report, called with the planned reads.
     work: Callable[[list[BatchRead]], BatchReport] = lambda reads: BatchReport()
+    #: Wait until what is logged is published before going on.
+    patient: bool = True
     offsets: list[str] = field(default_factory=list)
     committed: int = -1
     coordinator: Coordinator = field(init=False)
@@ -244,6 +246,8 @@ class Engine:
         if len(self.offsets) == self.committed + 1:
             start = self.start_offset()
             text = json.dumps(self.coordinator.latest_offset(start))
+            if self.patient:
+                self.coordinator.wait_until_published()
             if text == json.dumps(start):
                 return False
             self.offsets.append(text)

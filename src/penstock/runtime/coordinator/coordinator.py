@@ -21,7 +21,11 @@ from penstock.runtime.coordinator.control import (
 )
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
-from penstock.runtime.coordinator.publisher import Publisher
+from penstock.runtime.coordinator.publisher import (
+    DEFAULT_PENDING,
+    PENDING_SETTING,
+    Publisher,
+)
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
@@ -29,6 +33,10 @@ from penstock.runtime.report import BatchReport
 
 #: How long a call that must end soon waits for a connector that does not answer.
 _PATIENCE_SECONDS = 5.0
+#: The same for a job that was cancelled or has failed, and whose output is being published.
+_PUBLISHING_SECONDS = 30.0
+#: How often somebody who waits for the publisher looks whether the job was cancelled.
+_LOOK_SECONDS = 0.1
 
 
 def time_ms() -> int:
@@ -79,11 +87,20 @@ class Coordinator:
         self._directory = JobDirectory(directory)
         self._log = RecordLog(self._directory)
         self._publisher = Publisher(
-            plan, self._directory, self._log, job_id=job_id, interval_ms=publish_interval_ms
+            plan,
+            self._directory,
+            self._log,
+            job_id=job_id,
+            interval_ms=publish_interval_ms,
+            max_pending=int(settings.get(PENDING_SETTING, DEFAULT_PENDING)),
+            stopping=self._is_stopping,
+            on_published=self._note_published,
+            on_failure=self._fail,
         )
         self._sources: dict[str, HostedSource] = {}
         # Guards everything that the engine's calls change. A connector's thread never takes it:
-        # it may hold a lock of its own that an enumerator wants while this one is held.
+        # it may hold a lock of its own that an enumerator wants while this one is held. The
+        # publisher's thread takes it between batches, so nobody waits for that one and holds it.
         self._lock = threading.RLock()
         self._failing = threading.Lock()
         self._news = threading.Event()
@@ -104,7 +121,7 @@ class Coordinator:
     def cancel(self) -> None:
         """End the job soon, without waiting for its input to end. May be called again."""
         self.cancelled = True
-        self._end()
+        self._end(_PATIENCE_SECONDS)
 
     def close(self, last_committed: int | None = None) -> None:
         """Publish what is logged and let go of everything. May be called again.
@@ -114,11 +131,9 @@ class Coordinator:
         """
         if last_committed is not None:
             self._logged = max(self._logged, last_committed)
-        self._end()
+        self._end(_PUBLISHING_SECONDS)
         self._closed = True
-        with self._patiently() as alone:
-            if alone:
-                self._publisher.close()
+        self._publisher.close()
 
     def accumulators(self) -> dict[str, Any]:
         """Return the values of the accumulators after the last recorded batch, by name."""
@@ -192,14 +207,28 @@ class Coordinator:
             self._log.write_initial(initial)
         return initial
 
-    def _end(self) -> None:
+    def _end(self, patience: float) -> None:
         """Publish what is logged and close the sources, whoever asks for it and how often."""
         self._news.set()
-        with self._patiently() as alone:
-            if alone:
-                with self._reported():
-                    self._publisher.publish(self._logged)
+        self._publisher.request(self._logged)
+        self._wait_for_publisher(patience)
+        with self._patiently():
             self._finish()
+
+    def _wait_for_publisher(self, patience: float) -> None:
+        """Wait until all is published: as long as it takes, or as one waits for a job given up."""
+        while not self._publisher.wait(_LOOK_SECONDS):
+            if self._is_stopping():
+                patience -= _LOOK_SECONDS
+                if patience <= 0:
+                    break
+
+    def wait_until_published(self) -> None:
+        """Wait until the publisher has nothing to do, for engines that go step by step."""
+        self._wait_for_publisher(_PUBLISHING_SECONDS)
+
+    def _is_stopping(self) -> bool:
+        return self.cancelled or self.failure is not None
 
     def _finish(self) -> None:
         for source in self._sources.values():
@@ -226,7 +255,7 @@ class Coordinator:
             # Before looking: what arrives while we look must not be slept over.
             self._news.clear()
             with self._lock, self._reported():
-                offset = None if self.finished.is_set() else self._next_offset(start)
+                offset = self._next_offset(start) if self._may_go_on(start) else None
                 if offset is not None:
                     return offset
             remaining = deadline - time.monotonic()
@@ -268,14 +297,23 @@ class Coordinator:
         if record is None:
             return
         self._logged = max(self._logged, record.batch_id)
-        if self.finished.is_set():
-            return
-        ended = self._all_ended(start)
-        due = ended or self._publisher.is_due(self._now())
-        if due and self._publisher.publish(self._logged):
-            self._tell_committed(start)
-        if ended:
-            self._finish()
+        if not self.finished.is_set() and (
+            self._all_ended(start) or self._publisher.is_due(self._now())
+        ):
+            self._publisher.request(self._logged, start["time"])
+
+    def _note_published(self, batch_id: int, end: Offset) -> None:
+        """Tell the sources; end the job behind its last batch. Called by the publisher's thread."""
+        with self._lock, self._reported():
+            if batch_id == self._logged and not self._closed:
+                self._tell_committed(end)
+                if self._all_ended(end):
+                    self._finish()
+        self._news.set()
+
+    def _may_go_on(self, start: Offset) -> bool:
+        """Tell whether a batch may begin: the publisher is not behind, and there is input left."""
+        return not (self.finished.is_set() or self._publisher.is_behind() or self._all_ended(start))
 
     def _next_offset(self, start: Offset) -> Offset | None:
         """Return an offset beyond `start` if a batch has something to do."""

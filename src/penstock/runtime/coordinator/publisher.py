@@ -1,8 +1,16 @@
-"""Publish recorded output, in order and idempotently by batch, through the sinks' committers."""
+"""Publish recorded output, in order and idempotently by batch, through the sinks' committers.
+
+A thread of its own does it while the next batches run. The records of batches are its queue, which
+survives a restart. It may lag behind by some checkpoints; then no further batch begins.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.io import Committable, Committer, CommitterContext
@@ -10,16 +18,25 @@ from penstock.errors import PenstockError, SinkError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import SinkSpec
 from penstock.runtime.coordinator.blame import blame
+from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.records import BatchRecord, RecordLog
 from penstock.runtime.coordinator.storage import JobDirectory
 
 _logger = logging.getLogger(__name__)
 
+#: How many checkpoints may wait for being published before no further batch begins.
+PENDING_SETTING = "penstock.publish.max-pending-checkpoints"
+DEFAULT_PENDING = 2
+
 
 class Publisher:
-    """The committers of a job.
+    """The committers of a job, and the thread that calls them.
 
     :param interval_ms: publish with checkpoints only, several batches together; None: every batch.
+    :param max_pending: how many checkpoints may wait.
+    :param stopping: tells whether the job has been told to end.
+    :param on_published: called by the publishing thread with the end of each published batch.
+    :param on_failure: called by the publishing thread with what a committer raised.
     """
 
     def __init__(
@@ -30,15 +47,27 @@ class Publisher:
         *,
         job_id: str,
         interval_ms: int | None,
+        max_pending: int = DEFAULT_PENDING,
+        stopping: Callable[[], bool] = lambda: False,
+        on_published: Callable[[int, Offset], None] = lambda batch_id, end: None,
+        on_failure: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
         self._sinks = {op.id: op for op in plan.operators if isinstance(op.spec, SinkSpec)}
         self._directory = directory
         self._log = log
         self._job_id = job_id
         self._checkpoints = CheckpointTimes(interval_ms)
-        #: Time of the last batch that was published, or of the start.
+        self._max_pending = max_pending
+        self._stopping = stopping
+        self._on_published = on_published
+        self._on_failure = on_failure
+        #: Time of the last batch that was asked for, or of the start.
         self._last_time = 0
-        self._committers: dict[int, Committer] = {}
+        self._committers: dict[int, list[Committer]] = {}
+        # Guards the wishes and the thread; never held while a committer is called.
+        self._wishes = threading.Condition()
+        self._wanted: deque[int] = deque()
+        self._thread: threading.Thread | None = None
         #: The last batch that has been published.
         self.published = log.published
         #: False before the committers are there, and after one has failed: what is recorded
@@ -56,34 +85,108 @@ class Publisher:
                 directory=self._directory.folder("sinks", operator.uid),
                 restored=restored,
                 job_id=self._job_id,
+                stopping=self._stopping,
             )
             assert isinstance(operator.spec, SinkSpec)
-            try:
-                self._committers[operator.id] = operator.spec.sink.create_committer(context)
-            except Exception as error:
-                failure = _blamed(error, operator, "be opened")
-                raise failure from failure.__cause__
+            with _blamed(operator, "be opened"):
+                mine = self._committers.setdefault(operator.id, [])
+                mine.append(operator.spec.sink.create_committer(context))
+                behind = operator.spec.sink.create_global_committer(context)
+                if behind is not None:
+                    mine.append(behind)
         self.usable = True
 
+    # ----------------------------------------------------------------- what the coordinator asks
+
     def is_due(self, now: int) -> bool:
-        """Tell whether there has been a checkpoint since something was published."""
+        """Tell whether there has been a checkpoint since something was to be published."""
         return self._checkpoints.passed(self._last_time, now)
 
-    def publish(self, up_to: int) -> bool:
-        """Publish all recorded batches up to one that the engine has committed.
+    def request(self, up_to: int, time: int | None = None) -> None:
+        """Have all batches up to one that the engine has committed published, and return at once.
 
-        :returns: whether there was a batch that had not been published.
+        :param time: processing time of that batch.
+        """
+        with self._wishes:
+            last = self._wanted[-1] if self._wanted else self.published
+            if up_to <= last or not self.usable:
+                return
+            if time is not None:
+                self._last_time = time
+            self._wanted.append(up_to)
+            if self._thread is None:
+                # Not for ever: a job that publishes nothing for a while keeps no thread.
+                self._thread = threading.Thread(
+                    target=self._work, name="penstock-publisher", daemon=True
+                )
+                self._thread.start()
+
+    def is_behind(self) -> bool:
+        """Tell whether so much waits that no further batch should begin."""
+        return len(self._wanted) > self._max_pending
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all that was requested is published or cannot be; tell whether that is so."""
+        with self._wishes:
+            return self._wishes.wait_for(lambda: self._thread is None, seconds)
+
+    # ------------------------------------------------------------------------------- publishing
+
+    def publish(self, up_to: int) -> None:
+        """Publish all recorded batches up to one, in this thread.
+
+        :raises PenstockError: what a committer could not do.
         """
         if up_to <= self.published or not self.usable:
-            return False
-        for batch_id in self._log.batch_ids():
-            if self.published < batch_id <= up_to:
-                record = self._log.read(batch_id)
-                assert record is not None
-                self._publish(record)
+            return
+        try:
+            for batch_id in self._log.batch_ids():
+                if self.published < batch_id <= up_to:
+                    record = self._log.read(batch_id)
+                    assert record is not None
+                    self._publish(record)
+        except Exception:
+            self.usable = False
+            raise
         self.published = up_to
         self._log.prune(up_to)
-        return True
+
+    def recovered(self) -> None:
+        """Tell the committers that all which the engine had logged at a restart is published."""
+        for operator_id, committers in self._committers.items():
+            for committer in committers:
+                with _blamed(self._sinks[operator_id], "be opened"):
+                    committer.recovered()
+
+    def close(self) -> None:
+        """Close the committers. May be called again."""
+        self.usable = False
+        while self._committers:
+            operator_id, committers = self._committers.popitem()
+            for committer in committers:
+                try:
+                    committer.close()
+                except Exception:
+                    # What it had to publish it has published; that it fails now loses nothing.
+                    name = self._sinks[operator_id].name
+                    _logger.warning("sink %r cannot be closed", name, exc_info=True)
+
+    def _work(self) -> None:
+        while True:
+            with self._wishes:
+                if not self._wanted or not self.usable:
+                    self._wanted.clear()
+                    self._thread = None
+                    self._wishes.notify_all()
+                    return
+                up_to = self._wanted[0]
+            try:
+                self.publish(up_to)
+            except Exception as error:
+                self._on_failure(error)
+            else:
+                with self._wishes:
+                    self._wanted.popleft()
 
     def _publish(self, record: BatchRecord) -> None:
         any_output = False
@@ -95,36 +198,18 @@ class Publisher:
             # A batch without output leaves no mark: publishing it again does nothing.
             self._log.mark_published(record.batch_id)
         self.published = record.batch_id
-        self._last_time = record.end["time"]
-
-    def recovered(self) -> None:
-        """Tell the committers that all which the engine had logged at a restart is published."""
-        for operator_id, committer in self._committers.items():
-            try:
-                committer.recovered()
-            except Exception as error:
-                failure = _blamed(error, self._sinks[operator_id], "be opened")
-                raise failure from failure.__cause__
+        self._on_published(record.batch_id, record.end)
 
     def _commit(self, operator: PlanOperator, batch_id: int, output: list[Committable]) -> None:
-        try:
-            self._committers[operator.id].commit(batch_id, output)
-        except Exception as error:
-            self.usable = False
-            failure = _blamed(error, operator, f"publish batch {batch_id}")
-            raise failure from failure.__cause__
-
-    def close(self) -> None:
-        """Close the committers. May be called again."""
-        while self._committers:
-            operator_id, committer = self._committers.popitem()
-            try:
-                committer.close()
-            except Exception:
-                # What it had to publish it has published; that it fails now loses nothing.
-                name = self._sinks[operator_id].name
-                _logger.warning("sink %r cannot be closed", name, exc_info=True)
+        with _blamed(operator, f"publish batch {batch_id}"):
+            for committer in self._committers[operator.id]:
+                committer.commit(batch_id, output)
 
 
-def _blamed(error: Exception, operator: PlanOperator, doing: str) -> PenstockError:
-    return blame(error, operator, role="sink", doing=doing, kind=SinkError)
+@contextmanager
+def _blamed(operator: PlanOperator, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        failure: PenstockError = blame(error, operator, role="sink", doing=doing, kind=SinkError)
+        raise failure from failure.__cause__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,8 @@ from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.context import JOB_FOLDER_SETTING
+from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.operators.base import Operator
 
 
@@ -37,8 +40,16 @@ class SinkOperator(Operator):
             ),
             uid=self.plan.uid,
             job_id=self.context.get_job_id(),
+            directory=self._shared_folder(),
+            runtime=self.context,
         )
         self._writer = self.spec.sink.create_writer(context)
+
+    def _shared_folder(self) -> str | None:
+        job = self.context.setting(JOB_FOLDER_SETTING, None)
+        if job is None or not os.path.isdir(job):
+            return None
+        return JobDirectory(job).folder("sinks", self.plan.uid)
 
     def process(self, value: Any) -> None:
         """Take one record."""

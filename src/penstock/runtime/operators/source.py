@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.core.io import BatchRead, Source, SourceBatch, SplitRange
+from penstock.core.io import BatchRead, ReaderContext, SourceBatch, SourceReader, SplitRange
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, WatermarkSource
@@ -22,7 +22,8 @@ class SourceOperator(Operator):
     def open(self) -> None:
         """Prepare to read."""
         super().open()
-        self._source: Source = self.spec.source
+        #: Made when there is something to read: many a batch has nothing for a subtask.
+        self._reader: SourceReader | None = None
         self._splits: dict[str, WatermarkSource] = {}
         self._interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
         characteristic = str(self.context.setting("pipeline.time-characteristic", ""))
@@ -42,7 +43,7 @@ class SourceOperator(Operator):
         if self.spec.strategy is not None:
             self._take_splits([part.split for part in read.ranges], read.splits)
         for number, part in enumerate(read.ranges):
-            for batch in self._source.read(part):
+            for batch in self._open_reader().read(part):
                 self._feed(part, batch)
             if part.last and all(part.split != rest.split for rest in read.ranges[number + 1 :]):
                 self._splits.pop(part.split, None)
@@ -59,6 +60,28 @@ class SourceOperator(Operator):
             self.watermark = MAX_WATERMARK
             self.output.watermark(MAX_WATERMARK)
             self.finish_input()
+
+    def _open_reader(self) -> SourceReader:
+        if self._reader is None:
+            context = ReaderContext(
+                self.subtask,
+                self.plan.parallelism,
+                uid=self.plan.uid,
+                job_id=self.context.get_job_id(),
+                operator=self.plan.name,
+                metrics=self.context.get_metrics_group(),
+            )
+            reader = self.spec.source.create_reader(context)
+            reader.open()
+            self._reader = reader
+        return self._reader
+
+    def close(self) -> None:
+        """Close the reader."""
+        super().close()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _take_splits(self, read: list[str], going_on: tuple[str, ...]) -> None:
         """Have a generator for every split of this subtask: a silent one holds it back.
