@@ -148,7 +148,7 @@ class ReaderContext:
     metrics: MetricGroup | None = None
 
 
-class SourceReader:
+class SourceReader(ABC):
     """Read the ranges of one subtask. Lives in a worker, for as many batches as it is used.
 
     `open` once, then `read` for each range, then `close`. A worker keeps the reader between
@@ -156,14 +156,14 @@ class SourceReader:
     range of a split may be read by another worker: where a range begins is all that counts.
     """
 
-    def open(self) -> None:
+    def open(self) -> None:  # noqa: B027 - optional hook
         """Connect. Called once, before the first range."""
 
+    @abstractmethod
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         """Read one range; reading the same range again gives the same records."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - optional hook
         """Let go of resources. Not called in a process that is killed."""
 
 
@@ -171,7 +171,10 @@ class _RangeReader(SourceReader):
     """The reader of a source that opens what it needs for each range."""
 
     def __init__(self, source: Source) -> None:
-        self.read = source.read  # type: ignore[method-assign]
+        self._source = source
+
+    def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
+        return self._source.read(split_range)
 
 
 class Source(ABC):
