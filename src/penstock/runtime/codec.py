@@ -16,10 +16,14 @@ from penstock.core.pickling import ATOMIC, PROTOCOL, dumps, is_immutable, loads
 
 __all__ = [
     "ATOMIC",
+    "HELD",
     "PROTOCOL",
     "Frozen",
+    "copied",
+    "detach",
     "dumps",
     "freeze",
+    "handed_out",
     "is_immutable",
     "loads",
     "pack_times",
@@ -69,6 +73,44 @@ def freeze(value: Any) -> Any:
 def thaw(entry: Any) -> Any:
     """Undo `freeze`."""
     return pickle.loads(entry.data) if type(entry) is Frozen else entry
+
+
+def copied(value: Any) -> Any:
+    """Return the value itself if it can never change, else a copy of its own."""
+    entry = freeze(value)
+    return value if entry is value else entry.thaw()
+
+
+#: Types of what `detach` returns that must not be handed out as they are.
+HELD = frozenset({Frozen, list, dict, set})
+
+
+def detach(value: Any) -> Any:
+    """Return what state keeps of a value: nothing that the user's code does later changes it.
+
+    A list, dict or set of values that cannot change is copied, which takes a tenth of the time that
+    pickling takes. `freeze` it when the batch is over.
+    """
+    kind = type(value)
+    if kind in ATOMIC:
+        return value
+    if (kind is list or kind is set) and ATOMIC.issuperset(map(type, value)):
+        return value.copy()
+    if (
+        kind is dict
+        and ATOMIC.issuperset(map(type, value))
+        and ATOMIC.issuperset(map(type, value.values()))
+    ):
+        return value.copy()
+    return freeze(value)
+
+
+def handed_out(entry: Any) -> Any:
+    """Return a value that was detached; if it can change it is the user's own."""
+    kind = type(entry)
+    if kind is Frozen:
+        return pickle.loads(entry.data)
+    return entry.copy() if kind in HELD else entry
 
 
 def pack_times(timestamps: list[Any]) -> Any:

@@ -115,9 +115,9 @@ class InPlace(BroadcastProcessFunction):
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> None:
         rules = ctx.get_broadcast_state(RULES)
-        if "list" not in rules:
-            rules.put("list", [])
-        rules["list"].append(value)
+        held = rules.get("list") or []
+        rules.put("list", [*held, value])
+        held.append("not kept")
 
 
 def test_what_the_data_side_changes_in_place_is_not_kept() -> None:

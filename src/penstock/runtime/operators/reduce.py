@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.calls import method_of
-from penstock.runtime.codec import ATOMIC, Frozen, freeze, thaw
+from penstock.runtime.codec import ATOMIC, Frozen, copied, freeze, thaw
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.state.tables import ValueTable
 
@@ -47,16 +47,9 @@ class _RollingOperator(Operator):
             self._send(result)
 
     def _send(self, result: Any) -> None:
-        self.emit(_copied(result) if self.output.local else result)
-
-
-def _copied(result: Any) -> Any:
-    """Return a copy for an operator of the same task, if it could change the object in place.
-
-    It would change the state. An exchange takes its own copy.
-    """
-    entry = freeze(result)
-    return result if entry is result else thaw(entry)
+        # An operator of the same task could change the object in place, and with it the state. An
+        # exchange takes its own copy.
+        self.emit(copied(result) if self.output.local else result)
 
 
 class ReduceOperator(_RollingOperator):
@@ -93,14 +86,14 @@ class ReduceOperator(_RollingOperator):
             changed[key] = None
             data[key] = _NONE if value is None else value
             if local:
-                # As `_copied` does it, but for the call where there is nothing to copy.
+                # As `copied` does it, but for the call where there is nothing to copy.
                 if type(value) is tuple:
                     for item in value:
                         if type(item) not in ATOMIC:
-                            value = _copied(value)
+                            value = copied(value)
                             break
                 elif type(value) not in ATOMIC:
-                    value = _copied(value)
+                    value = copied(value)
             yield value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import ProgramError, show_value
+from penstock.runtime.codec import detach
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.state.tables import ValueTable
 
@@ -26,14 +27,14 @@ class WithStateOperator(Operator):
     def process(self, value: Any) -> None:
         """Take one record."""
         key, table = self._keys.key, self._table
-        answer = self._call(value, table.get(key))
+        answer = self._call(value, table.read(key))
         if type(answer) is not tuple or len(answer) != 2:
             raise self._no_pair(answer)
         result, state = answer
         if state is None:
             table.remove(key)
         else:
-            table.put(key, state)
+            table.put(key, detach(state))
         self._take(value, result)
 
     def _map(self, value: Any, result: Any) -> None:

@@ -13,7 +13,7 @@ from penstock.core.state import (
     ValueState,
 )
 from penstock.errors import StateError
-from penstock.runtime.codec import Frozen, freeze, thaw
+from penstock.runtime.codec import ATOMIC, HELD, copied, detach, freeze, thaw
 from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
 from penstock.runtime.state.ttl import ExpiringLists, ExpiringMaps, ExpiringValues
 
@@ -67,10 +67,10 @@ class ValueStateHandle(_Handle, ValueState[Any]):
         self._context = context
 
     def value(self) -> Any:
-        return self._table.get(self._context.key)
+        return self._table.read(self._context.key)
 
     def update(self, value: Any) -> None:
-        self._table.put(self._context.key, value)
+        self._table.put(self._context.key, detach(value))
 
     def clear(self) -> None:
         self._table.remove(self._context.key)
@@ -89,15 +89,24 @@ class PlainValueStateHandle(ValueStateHandle):
     def value(self) -> Any:
         key = self._context.key
         value = self._data.get(key)
-        return self._table.get(key) if type(value) is Frozen else value
+        return self._table.read(key) if type(value) in HELD else value
 
     def update(self, value: Any) -> None:
         key = self._context.key
         if value is None:
             self._table.put(key, value)
-        else:
-            self._changed[key] = None
-            self._data[key] = value
+            return
+        kind = type(value)
+        if kind is tuple:
+            # As `freeze` does it, but for the call.
+            for item in value:
+                if type(item) not in ATOMIC:
+                    value = freeze(value)
+                    break
+        elif kind not in ATOMIC:
+            value = detach(value)
+        self._changed[key] = None
+        self._data[key] = value
 
 
 class DefaultedValueStateHandle(ValueStateHandle):
@@ -110,7 +119,7 @@ class DefaultedValueStateHandle(ValueStateHandle):
         self._default = freeze(default)
 
     def value(self) -> Any:
-        value = self._table.get(self._context.key)
+        value = self._table.read(self._context.key)
         return thaw(self._default) if value is None else value
 
 
@@ -203,10 +212,10 @@ class ReducingStateHandle(_Handle, ReducingState[Any]):
         self._reduce = reduce
 
     def get(self) -> Any:
-        return self._table.get(self._context.key)
+        return copied(self._table.get(self._context.key))
 
     def add(self, value: Any) -> None:
-        key = self._context.key
+        key, value = self._context.key, copied(value)
         current = self._table.get(key)
         self._table.put(key, value if current is None else self._reduce(current, value))
 
@@ -226,10 +235,10 @@ class AggregatingStateHandle(_Handle, AggregatingState[Any, Any]):
 
     def get(self) -> Any:
         accumulator = self._table.get(self._context.key)
-        return None if accumulator is None else self._function.get_result(accumulator)
+        return None if accumulator is None else copied(self._function.get_result(accumulator))
 
     def add(self, value: Any) -> None:
-        key = self._context.key
+        key, value = self._context.key, copied(value)
         accumulator = self._table.get(key)
         if accumulator is None:
             accumulator = self._function.create_accumulator()

@@ -3,7 +3,8 @@
 A table is a dictionary from storage key to entry and remembers what changed since the last
 `take_delta`. A storage key is the user's key, or `(key, namespace)` for state that belongs to a
 window. Entries are frozen (see `codec`) whenever a batch is over, so that a slot goes on from
-exactly what it wrote, whether it stays in this worker or is loaded in another.
+exactly what it wrote, whether it stays in this worker or is loaded in another. What user functions
+put into state is detached at once, and what they read is their own.
 
 A delta is absolute for the keys that it names, except `appends` of a list. Applying the deltas of
 a log in order therefore ends in the same state as the run that wrote them.
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.core.key_groups import stable_hash
-from penstock.runtime.codec import ATOMIC, Frozen, dumps, freeze, thaw
+from penstock.runtime.codec import ATOMIC, Frozen, detach, dumps, freeze, handed_out, thaw
 
 _MISSING: Any = object()
 
@@ -66,11 +67,15 @@ class ValueTable(Table):
         #: Keys written since the last delta, in this order: to go through many keys in another
         #: order is slow. Operators with a loop of their own write here and to `data` themselves.
         self.changed: dict[Any, None] = {}
-        #: Thawed since the last delta: the user may have changed the object in place.
+        #: Thawed since the last delta: an operator may have changed the object in place.
         self._live: dict[Any, Frozen] = {}
 
+    def read(self, key: Any) -> Any:
+        """Return the value for a user's function, or None; it must have been put detached."""
+        return handed_out(self.data.get(key))
+
     def get(self, key: Any) -> Any:
-        """Return the value, or None."""
+        """Return the value itself, or None: an accumulator that belongs to the operator."""
         value = self.data.get(key)
         if type(value) is Frozen:
             self._live[key] = value
@@ -99,7 +104,8 @@ class ValueTable(Table):
             if value is None:
                 removes.append(key)
                 continue
-            if type(value) not in ATOMIC and (entry := freeze(value)) is not value:
+            kind = type(value)
+            if kind not in ATOMIC and kind is not Frozen and (entry := freeze(value)) is not value:
                 value = data[key] = entry
             keys.append(key)
             values.append(value)
@@ -218,29 +224,18 @@ class MapTable(Table):
         self._dirty: dict[Any, dict[Any, None]] = {}
         self._dropped: dict[Any, set[Any]] = {}
         self._replaced: set[Any] = set()
-        self._live: dict[Any, dict[Any, Frozen]] = {}
 
     def get(self, key: Any, name: Any) -> Any:
         """Return the value under a name of the map, or None."""
         entries = self.data.get(key)
-        if entries is None:
-            return None
-        value = entries.get(name)
-        if type(value) is Frozen:
-            value = self._thaw(key, entries, name, value)
-        return value
-
-    def _thaw(self, key: Any, entries: dict[Any, Any], name: Any, frozen: Frozen) -> Any:
-        self._live.setdefault(key, {})[name] = frozen
-        value = entries[name] = frozen.thaw()
-        return value
+        return None if entries is None else handed_out(entries.get(name))
 
     def put(self, key: Any, name: Any, value: Any) -> None:
         """Set one entry."""
         entries = self.data.get(key)
         if entries is None:
             entries = self.data[key] = {}
-        entries[name] = value
+        entries[name] = value if type(value) in ATOMIC else detach(value)
         dirty = self._dirty.get(key)
         if dirty is None:
             self._dirty[key] = {name: None}
@@ -255,7 +250,6 @@ class MapTable(Table):
         del entries[name]
         self._dropped.setdefault(key, set()).add(name)
         self._dirty.get(key, {}).pop(name, None)
-        self._live.get(key, {}).pop(name, None)
         if not entries:
             del self.data[key]
 
@@ -269,13 +263,7 @@ class MapTable(Table):
 
     def items(self, key: Any) -> list[tuple[Any, Any]]:
         """Return all entries of the map."""
-        entries = self.data.get(key)
-        if not entries:
-            return []
-        for name, value in list(entries.items()):
-            if type(value) is Frozen:
-                self._thaw(key, entries, name, value)
-        return list(entries.items())
+        return [(name, handed_out(entry)) for name, entry in self.data.get(key, {}).items()]
 
     def names(self, key: Any) -> list[Any]:
         """Return the names of the map."""
@@ -285,8 +273,8 @@ class MapTable(Table):
         """Forget the map."""
         if self.data.pop(key, None) is not None:
             self._replaced.add(key)
-            for changes in (self._dirty, self._dropped, self._live):
-                changes.pop(key, None)
+            self._dirty.pop(key, None)
+            self._dropped.pop(key, None)
 
     def take_delta(self) -> Any:
         """See `Table.take_delta`."""
@@ -298,32 +286,26 @@ class MapTable(Table):
                 puts.append((key, dict(entries)))
             else:
                 removes.append(key)
-        for key in self._dirty.keys() | self._live.keys() | self._dropped.keys():
+        for key in self._dirty.keys() | self._dropped.keys():
             if key not in self._replaced and (change := self._changes(key)):
                 updates.append(change)
         self._dirty = {}
         self._dropped = {}
-        self._live = {}
         self._replaced = set()
         return (puts, removes, updates) if puts or removes or updates else None
 
     def _changes(self, key: Any) -> Any:
-        entries = self.data.get(key, {})
-        dirty, live = self._dirty.get(key, {}), self._live.get(key, {})
-        self._freeze(entries, {**dirty, **live})  # each name once: frozen twice is thawed half
+        entries, dirty = self.data.get(key, {}), self._dirty.get(key, {})
+        self._freeze(entries, dirty)
         sets = [(name, entries[name]) for name in dirty]
-        sets += [
-            (name, entries[name])
-            for name, before in live.items()
-            if name not in dirty and entries[name] != before
-        ]
         drops = list(self._dropped.get(key, ()))
         return (key, sets, drops) if sets or drops else None
 
     @staticmethod
     def _freeze(entries: dict[Any, Any], names: Iterable[Any]) -> None:
         for name in names:
-            entries[name] = freeze(entries[name])
+            if type(entries[name]) is not Frozen:
+                entries[name] = freeze(entries[name])
 
     def apply(self, delta: Any) -> None:
         """See `Table.apply`."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.core.state import StateDescriptor, StateTtlConfig
+from penstock.runtime.codec import handed_out
 from penstock.runtime.state.stamp_tables import ListStamps, MapStamps, ValueStamps
 from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
 
@@ -90,9 +91,13 @@ class ExpiringValues(ExpiringState):
     _table: ValueTable
     _stamps: ValueStamps
 
-    def get(self, key: Any) -> Any:
-        """Return the value, or None."""
-        value = self._table.get(key)
+    def read(self, key: Any) -> Any:
+        """Return the value for a user's function, or None; it must have been put detached."""
+        return handed_out(self.get(key, self._table.data.get))
+
+    def get(self, key: Any, find: Callable[[Any], Any] | None = None) -> Any:
+        """Return the value itself, or None: an accumulator that belongs to the operator."""
+        value = (find or self._table.get)(key)
         if value is None:
             return None
         lifetime = self._lifetime

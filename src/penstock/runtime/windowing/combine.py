@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import ProgramError
 from penstock.graph.specs import Aggregated, Folded, Reduced
 from penstock.runtime.calls import method_of
-from penstock.runtime.codec import freeze, thaw
+from penstock.runtime.codec import copied, freeze, thaw
 
 #: Stands for None, which is a legal accumulator but cannot be held as state.
 NONE = ...
@@ -54,7 +54,8 @@ class ReduceCombiner(Combiner):
         self.add = self.merge = method_of(how.function, "reduce")  # type: ignore[method-assign]
 
     def first(self, value: Any) -> Any:
-        return value
+        # Of its own: an element may be the first of several windows, and a function may change it.
+        return copied(value)
 
 
 class AggregateCombiner(Combiner):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.core.windowing import TimestampedValue
-from penstock.runtime.codec import Frozen, freeze, thaw
+from penstock.runtime.codec import Frozen, copied
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.pane_tables import PaneListTable, PaneValueTable
 from penstock.runtime.windowing.combine import NONE, Combiner
@@ -95,7 +95,7 @@ class CombinedContents(Contents):
             return None
         result = self.combiner.result(None if held is NONE else held)
         # A copy: whoever gets it may change it, and the pane may stay.
-        return [thaw(freeze(result))]
+        return [copied(result)]
 
     def merge(self, target: Pane, sources: list[Pane]) -> None:
         table, merge = self.table, self.combiner.merge

@@ -108,7 +108,7 @@ class Tables:
 
 
 class PlainTables(Tables):
-    """The same in plain dictionaries; at the end of a batch every value becomes its own copy."""
+    """The same in plain dictionaries: lists and maps own what they hold, values with the batch."""
 
     def __init__(self) -> None:
         self.values: dict[Any, Any] = {}
@@ -117,10 +117,6 @@ class PlainTables(Tables):
 
     def end_batch(self) -> None:
         self.values = {key: copy.deepcopy(value) for key, value in self.values.items()}
-        self.maps = {
-            key: {name: copy.deepcopy(value) for name, value in entries.items()}
-            for key, entries in self.maps.items()
-        }
 
     def value_put(self, key: Any, value: Any) -> None:
         self.values[key] = value
@@ -151,14 +147,13 @@ class PlainTables(Tables):
         self.lists.pop(key, None)
 
     def map_put(self, key: Any, name: Any, value: Any) -> None:
-        self.maps.setdefault(key, {})[name] = value
+        self.maps.setdefault(key, {})[name] = copy.deepcopy(value)
 
     def map_change(self, key: Any, name: Any) -> None:
-        change(self.maps.get(key, {}).get(name))
+        pass
 
     def map_change_all(self, key: Any) -> None:
-        for value in self.maps.get(key, {}).values():
-            change(value)
+        pass
 
     def map_discard(self, key: Any, name: Any) -> None:
         self.maps.get(key, {}).pop(name, None)

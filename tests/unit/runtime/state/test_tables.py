@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.codec import Frozen
+from penstock.runtime.codec import Frozen, detach
 from penstock.runtime.state.tables import ListTable, MapTable, Table, ValueTable
 from tests.unit.runtime.state.models import PlainTables, Tables, operations
 
@@ -92,6 +92,22 @@ def test_two_states_share_an_object_for_one_batch_only() -> None:
     first.take_delta(), second.take_delta()
     first.get("a").append(2)
     assert second.get("a") == [1]
+
+
+def test_what_a_function_reads_is_its_own() -> None:
+    table = ValueTable()
+    held: list[Any] = [[1], {"n": 1}, {1}, [[1]], {"n": [1]}, bytearray(b"x"), (1, [2])]
+    for key, value in enumerate(held):
+        table.put(key, detach(value))
+    for _ in range(2):
+        for key, value in enumerate(held):
+            assert table.read(key) == value
+            assert type(table.read(key)) is type(value)
+            assert table.read(key) is not value
+            if isinstance(value, list | dict | set | bytearray):
+                table.read(key).clear()
+        table.take_delta()
+    assert table.take_delta() is None
 
 
 def test_elements_of_a_list_are_copies() -> None:
@@ -197,17 +213,18 @@ def test_a_map_that_was_removed_and_filled_again_has_nothing_old() -> None:
     assert moved(table, first, second).items("k") == table.items("k") == [("new", 1)]
 
 
-def test_values_of_a_map_changed_in_place_are_kept_at_their_place() -> None:
-    table = MapTable()
-    for name in "ab":
-        table.put("k", name, [])
+def test_values_of_a_map_are_copies() -> None:
+    table, mine = MapTable(), [1]
+    table.put("k", "a", mine)
+    table.put("k", "b", {"n": mine})
+    mine.append(2)
     first = table.take_delta()
-    for name, value in table.items("k"):
-        value.append(name)
-    table.put("k", "c", 1)
-    second = table.take_delta()
-    expected = [("a", ["a"]), ("b", ["b"]), ("c", 1)]
-    assert moved(table, first, second).items("k") == table.items("k") == expected
+    for _, value in table.items("k"):
+        value.clear()
+    table.get("k", "a").append(3)
+    assert table.take_delta() is None
+    expected = [("a", [1]), ("b", {"n": [1]})]
+    assert moved(table, first).items("k") == table.items("k") == expected
 
 
 def test_an_entry_of_a_map_that_is_read_and_then_set_is_kept_as_it_was_set() -> None:
