@@ -94,6 +94,14 @@ class TypeMismatchError(PenstockError, TypeError):
     """A value does not have the type that was declared for it."""
 
 
+class FunctionError(ProgramError):
+    """A SQL function is unknown, or does not take the arguments it was called with."""
+
+
+class EvaluationError(PenstockError):
+    """A SQL expression has no value for a row: a division by zero, a text that is no number."""
+
+
 class SerializationError(PenstockError):
     """A function, record or state value cannot be sent between processes."""
 

@@ -1,0 +1,1 @@
+"""Relational programs as plain data: logical types, typed expressions, functions, plans."""

@@ -1,0 +1,1 @@
+"""From typed expressions to Python source."""
