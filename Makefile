@@ -6,7 +6,7 @@ BENCH  ?= bench.growth bench.compare
 QUICK  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo format lint check test bench clean
+.PHONY: help setup java demo format lint options check test bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ lint: $(VENV)/.dev ## check format, lint, types and import contracts
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+
+options: $(VENV)/.base ## write the tables of settings into README.md and docs
+	@$(PY) scripts/write-options
 
 check: lint ## lint, and the tests that need no Spark: what to run before each commit
 	$(PY) -m pytest -q -m "not spark" --ignore=src/penstock/spark

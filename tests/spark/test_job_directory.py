@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.common.options import RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.graph.plan import ExecutionPlan
 from penstock.spark import directory
@@ -114,7 +115,7 @@ def test_without_a_setting_the_folder_is_temporary() -> None:
     ],
 )
 def test_what_stays(tmp_path: Path, end: dict[str, bool], retention: str, kept: bool) -> None:
-    configuration = settings(tmp_path, **{directory.RETENTION_KEY: retention})
+    configuration = settings(tmp_path, **{RETENTION.key: retention})
     folder = take_folder(configuration, "job", PLAN, 1)
     folder.release(**end)
     assert folder.path.exists() == kept

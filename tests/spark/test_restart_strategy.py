@@ -12,7 +12,7 @@ from tests.spark.conftest import MakeEnvironment
 
 
 def delays(configuration: dict[str, str], failures: list[float]) -> list[float | None]:
-    strategy = RestartStrategy.from_configuration(configuration)
+    strategy = RestartStrategy.from_settings(configuration)
     return [strategy.delay_after_failure(at) for at in failures]
 
 
@@ -57,12 +57,12 @@ def test_exponential_delay() -> None:
 
 def test_a_name_that_is_none() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        RestartStrategy.from_configuration({"restart-strategy.type": "often"})
+        RestartStrategy.from_settings({"restart-strategy.type": "often"})
     assert str(caught.value) == (
-        "there is no restart strategy of that name\n"
+        "the setting has a value that cannot work\n"
         "  where: configuration key restart-strategy.type\n"
         "  got:   'often'\n"
-        "  to do: use none, fixed-delay, failure-rate or exponential-delay"
+        "  to do: use one of: none, fixed-delay, failure-rate, exponential-delay"
     )
 
 

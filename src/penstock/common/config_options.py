@@ -2,54 +2,101 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-import yaml
-
+from penstock.common.option_values import (
+    parse_bool,
+    parse_duration,
+    parse_float,
+    parse_int,
+    parse_list,
+    parse_map,
+    parse_memory,
+    to_text,
+)
 from penstock.common.time import Duration
-from penstock.errors import ConfigurationError, show_value
+from penstock.errors import ConfigurationError, PenstockError, show_value
 
 T = TypeVar("T")
 
-_TRUE, _FALSE = "true", "false"
-_MEMORY_UNITS = {
-    **dict.fromkeys(("", "b", "bytes"), 1),
-    **dict.fromkeys(("k", "kb", "kibibytes"), 1 << 10),
-    **dict.fromkeys(("m", "mb", "mebibytes"), 1 << 20),
-    **dict.fromkeys(("g", "gb", "gibibytes"), 1 << 30),
-    **dict.fromkeys(("t", "tb", "tebibytes"), 1 << 40),
-}
-
 
 class ConfigOption(Generic[T]):
-    """The key of a setting with its type and default. Made by `ConfigOptions.key(...)`."""
+    """The key of a setting with its type and default. Made by `ConfigOptions.key(...)`.
 
-    def __init__(self, key: str, parse: Callable[[Any], T], default_value: T | None) -> None:
+    :param description: what the setting means, in a line.
+    :param deprecated_keys: older keys of the same setting; they count where the key itself is not
+        set.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        parse: Callable[[Any], T],
+        default_value: T | None,
+        description: str = "",
+        deprecated_keys: tuple[str, ...] = (),
+    ) -> None:
         self.key = key
         self.default_value = default_value
+        self.description = description
+        self.deprecated_keys = deprecated_keys
         self._parse = parse
 
-    def parse(self, value: Any) -> T:
+    def parse(self, value: Any, *, key: str | None = None, origin: str | None = None) -> T:
         """Return a value, as it stands in a configuration, in the option's type.
 
+        :param key: the key that it stands under, if that is an older one.
+        :param origin: the file or the line of the program that it comes from.
         :raises ConfigurationError: if it is not of that type.
         """
         try:
             return self._parse(value)
         except (ValueError, KeyError, TypeError) as error:
+            place = "" if origin is None else f", {origin}"
             raise ConfigurationError(
-                "the value of an option is of the wrong type",
-                where=f"option {self.key!r}",
+                "the setting has a value that cannot work",
+                where=f"configuration key {key or self.key}{place}",
                 got=show_value(value),
-                todo=str(error) or None,
+                todo=_remedy(error),
             ) from error
+
+    def key_in(self, settings: Mapping[str, Any]) -> str | None:
+        """Return the key that settings have the option under, None if they do not have it."""
+        if self.key in settings:
+            return self.key
+        return next((key for key in self.deprecated_keys if key in settings), None)
+
+    def read(self, settings: Mapping[str, Any]) -> T:
+        """Return what settings say, in the option's type, or the default.
+
+        :raises ConfigurationError: if the value is not of that type.
+
+        >>> ConfigOptions.key("port").int_type().default_value(8081).read({"port": "9000"})
+        9000
+        """
+        key = self.key_in(settings)
+        if key is None:
+            # An option without a default has a type that admits None.
+            return self.default_value  # type: ignore[return-value]
+        return self.parse(settings[key], key=key)
 
     def has_default_value(self) -> bool:
         """Return whether the option has a default."""
         return self.default_value is not None
+
+    def with_description(self, description: str) -> ConfigOption[T]:
+        """Return the option with a text that says what it means."""
+        return ConfigOption(
+            self.key, self._parse, self.default_value, description, self.deprecated_keys
+        )
+
+    def with_deprecated_keys(self, *deprecated_keys: str) -> ConfigOption[T]:
+        """Return the option with older keys, which count where its own is not set."""
+        return ConfigOption(
+            self.key, self._parse, self.default_value, self.description, deprecated_keys
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConfigOption) and (self.key, self.default_value) == (
@@ -62,6 +109,14 @@ class ConfigOption(Generic[T]):
 
     def __repr__(self) -> str:
         return f"ConfigOption({self.key!r}, default={self.default_value!r})"
+
+
+def _remedy(error: Exception) -> str | None:
+    """Return what a parser's error says to do."""
+    if isinstance(error, PenstockError):
+        return error.todo or error.what
+    # What Python's own conversions say speaks of literals and bases.
+    return None if str(error).startswith(("invalid literal", "could not convert")) else str(error)
 
 
 class TypedConfigOptionBuilder(Generic[T]):
@@ -99,19 +154,19 @@ class OptionBuilder:
 
     def int_type(self) -> TypedConfigOptionBuilder[int]:
         """Hold a whole number."""
-        return TypedConfigOptionBuilder(self._key, int)
+        return TypedConfigOptionBuilder(self._key, parse_int)
 
     def long_type(self) -> TypedConfigOptionBuilder[int]:
         """Hold a whole number."""
-        return TypedConfigOptionBuilder(self._key, int)
+        return TypedConfigOptionBuilder(self._key, parse_int)
 
     def float_type(self) -> TypedConfigOptionBuilder[float]:
         """Hold a number."""
-        return TypedConfigOptionBuilder(self._key, float)
+        return TypedConfigOptionBuilder(self._key, parse_float)
 
     def double_type(self) -> TypedConfigOptionBuilder[float]:
         """Hold a number."""
-        return TypedConfigOptionBuilder(self._key, float)
+        return TypedConfigOptionBuilder(self._key, parse_float)
 
     def string_type(self) -> TypedConfigOptionBuilder[str]:
         """Hold a string."""
@@ -119,7 +174,7 @@ class OptionBuilder:
 
     def duration_type(self) -> TypedConfigOptionBuilder[Duration]:
         """Hold a span of time, such as `10 s`."""
-        return TypedConfigOptionBuilder(self._key, _parse_duration)
+        return TypedConfigOptionBuilder(self._key, parse_duration)
 
     def memory_type(self) -> TypedConfigOptionBuilder[int]:
         """Hold a size of memory, such as `64 mb`; it is read as a number of bytes."""
@@ -134,7 +189,7 @@ class OptionBuilder:
 
     def map_type(self) -> TypedConfigOptionBuilder[dict[str, str]]:
         """Hold a map of strings, such as `a:1,b:2`."""
-        return TypedConfigOptionBuilder(self._key, _parse_map)
+        return TypedConfigOptionBuilder(self._key, parse_map)
 
 
 class ConfigOptions:
@@ -152,55 +207,3 @@ class ConfigOptions:
 
     OptionBuilder = OptionBuilder
     TypedConfigOptionBuilder = TypedConfigOptionBuilder
-
-
-def to_text(value: Any) -> str:
-    """Return a value as it is written in a configuration file."""
-    if isinstance(value, bool):
-        return _TRUE if value else _FALSE
-    if isinstance(value, Duration):
-        return f"{value.to_millis()} ms"
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, dict):
-        return ",".join(f"{to_text(key)}:{to_text(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return ";".join(to_text(item) for item in value)
-    return str(value)
-
-
-def parse_bool(value: Any) -> bool:
-    """Return true or false; anything else is a ValueError."""
-    text = to_text(value).strip().lower()
-    if text not in (_TRUE, _FALSE):
-        raise ValueError("write true or false")
-    return text == _TRUE
-
-
-def parse_list(value: Any) -> list[Any]:
-    """Return the items of a list: a YAML list, or texts parted by semicolons."""
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    text = str(value).strip()
-    if text.startswith(("[", "- ")):
-        return list(yaml.safe_load(text))
-    return [item.strip() for item in text.split(";") if item.strip()]
-
-
-def parse_memory(value: Any) -> int:
-    """Return a size such as `64 mb` in bytes; anything else is a ValueError."""
-    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", str(value).lower())
-    if match is None or match.group(2) not in _MEMORY_UNITS:
-        raise ValueError("write a number and a unit (b, kb, mb, gb, tb), for instance '64 mb'")
-    return int(match.group(1)) * _MEMORY_UNITS[match.group(2)]
-
-
-def _parse_duration(value: Any) -> Duration:
-    return value if isinstance(value, Duration) else Duration.parse(to_text(value))
-
-
-def _parse_map(value: Any) -> dict[str, str]:
-    if isinstance(value, dict):
-        return {to_text(key): to_text(item) for key, item in value.items()}
-    pairs = (part.split(":", 1) for part in str(value).split(",") if part.strip())
-    return {key.strip(): item.strip() for key, item in pairs}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from penstock.common.config_options import ConfigOption, parse_bool, parse_list, to_text
+from penstock.common.caller import find_caller
+from penstock.common.config_options import ConfigOption
+from penstock.common.option_registry import check_settings
+from penstock.common.option_values import parse_bool, parse_list, to_text
 from penstock.errors import ConfigurationError, show_value
 
 T = TypeVar("T")
@@ -23,12 +26,14 @@ class Configuration:
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._values: dict[str, Any] = {} if other is None else dict(other._values)
+        self._origins: dict[str, str] = {} if other is None else dict(other._origins)
 
     @staticmethod
     def from_dict(map: dict[str, Any]) -> Configuration:
         """Return a configuration of the settings in a dict."""
         configuration = Configuration()
-        configuration._values.update(map)
+        for key, value in map.items():
+            configuration._write(key, value)
         return configuration
 
     @staticmethod
@@ -82,9 +87,10 @@ class Configuration:
 
     def get(self, option: ConfigOption[T]) -> T | None:
         """Return the value of an option, or its default."""
-        if option.key in self._values:
-            return option.parse(self._values[option.key])
-        return option.default_value
+        key = option.key_in(self._values)
+        if key is None:
+            return option.default_value
+        return option.parse(self._values[key], key=key, origin=self.origin_of(key))
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         """Set the value of an option."""
@@ -101,19 +107,41 @@ class Configuration:
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Take over all settings of another configuration, each key with a prefix if given."""
         self._values.update({f"{prefix or ''}{key}": v for key, v in other._values.items()})
+        self._origins.update({f"{prefix or ''}{key}": v for key, v in other._origins.items()})
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
         """Copy all settings into a dict, with their types."""
         target_dict.update(self._values)
 
+    def origin_of(self, key: str) -> str | None:
+        """Return the file or the line of the program that a key was last set in."""
+        return self._origins.get(key)
+
+    def set_from(self, key: str, value: Any, origin: str) -> Configuration:
+        """Set a value that was read somewhere, and say where.
+
+        :param origin: for instance `penstock-conf.yaml, line 3`.
+        """
+        self._values[key] = value
+        self._origins[key] = origin
+        return self
+
+    def check(self) -> None:
+        """Parse everything that Penstock knows.
+
+        :raises ConfigurationError: if a value cannot work, or a key of Penstock's is not known; it
+            says where the setting was made.
+        """
+        check_settings(self._values, self._origins)
+
     def to_dict(self) -> dict[str, str]:
         """Return all settings as strings."""
         return {key: to_text(value) for key, value in self._values.items()}
 
     def _write(self, key: str, value: Any) -> Configuration:
-        self._values[key] = value
-        return self
+        file, line = find_caller() or ("the program", 0)
+        return self.set_from(key, value, f"{file}:{line}" if line else file)
 
     def _read(self, key: str, default_value: T | None, parse: Callable[[Any], T]) -> T | None:
         if key not in self._values:
@@ -122,9 +150,10 @@ class Configuration:
             return parse(self._values[key])
         except (ValueError, TypeError) as error:
             kind = parse.__name__.removeprefix("_to_").removeprefix("parse_")
+            origin = self.origin_of(key)
             raise ConfigurationError(
                 f"the setting cannot be read as {kind}",
-                where=f"configuration key {key}",
+                where=f"configuration key {key}" + (f", {origin}" if origin else ""),
                 got=show_value(self._values[key]),
             ) from error
 

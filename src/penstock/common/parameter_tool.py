@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.common.config_options import parse_bool
 from penstock.common.configuration import Configuration
+from penstock.common.option_values import parse_bool
 from penstock.errors import ConfigurationError, show_value
 
 _NO_VALUE = "__NO_VALUE_KEY"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from datetime import timedelta
+from typing import TypeVar
 
 from penstock.common.time import Duration, Time, to_milliseconds
 from penstock.errors import ConfigurationError, show_value
 
 Span = Duration | Time | timedelta | int
+N = TypeVar("N", int, float)
 
 
 class RestartStrategyConfiguration(ABC):
@@ -79,7 +81,10 @@ class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
 
 
 class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-    """Restart without end, with pauses that grow and shrink back after a quiet time."""
+    """Restart with pauses that grow, and begin anew after a quiet time.
+
+    :param attempts_before_reset_backoff: restarts in a row before giving up; None: no limit.
+    """
 
     def __init__(
         self,
@@ -88,6 +93,7 @@ class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration)
         backoff_multiplier: float,
         reset_backoff_threshold: Span,
         jitter_factor: float,
+        attempts_before_reset_backoff: int | None = None,
     ) -> None:
         self.initial_backoff_ms = _not_negative("initial_backoff", to_milliseconds(initial_backoff))
         self.max_backoff_ms = _not_negative("max_backoff", to_milliseconds(max_backoff))
@@ -96,6 +102,7 @@ class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration)
             "reset_backoff_threshold", to_milliseconds(reset_backoff_threshold)
         )
         self.jitter_factor = _not_negative("jitter_factor", jitter_factor)
+        self.attempts_before_reset_backoff = attempts_before_reset_backoff
 
     def get_description(self) -> str:
         return (
@@ -162,7 +169,7 @@ class RestartStrategies:
         )
 
 
-def _not_negative(name: str, value: float) -> float:
+def _not_negative(name: str, value: N) -> N:
     if value < 0:
         raise ConfigurationError(
             f"{name} must not be negative", where="RestartStrategies", got=show_value(value)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from penstock.common.time import Duration
 
-INTERVAL_KEY = "execution.checkpointing.interval"
-
 
 @dataclass(frozen=True)
 class CheckpointTimes:
@@ -30,13 +28,9 @@ class CheckpointTimes:
     at_end_only: bool = False
 
     @classmethod
-    def from_setting(cls, interval: str | None, *, batch_mode: bool = False) -> CheckpointTimes:
-        """Return what a job's checkpoint interval says.
-
-        :raises ConfigurationError: if it is no span of time.
-        """
-        milliseconds = Duration.parse(interval).to_millis() if interval else None
-        return cls(milliseconds, batch_mode)
+    def of(cls, interval: Duration | None, *, batch_mode: bool = False) -> CheckpointTimes:
+        """Return what a job's checkpoint interval says."""
+        return cls(None if interval is None else interval.to_millis(), batch_mode)
 
     def passed(self, last: int | None, now: int) -> bool:
         """Tell whether a batch is a checkpoint.

@@ -12,12 +12,6 @@ from penstock.common.watermark import MIN_WATERMARK
 #: Tag id of the side output that a trace leaves by.
 TRACE_TAG = "\0watermark-trace"
 
-#: Settings: whether operators are traced, which ones (names or uids, parted by commas; all windows
-#: if left out), and the file that a timeline is drawn in at the end.
-TRACE_SETTING = "penstock.watermark.trace"
-OPERATOR_SETTING = "penstock.watermark.trace.operator"
-TIMELINE_SETTING = "penstock.watermark.trace.timeline"
-
 
 class FiredWindow(NamedTuple):
     """A window that fired. Windows that are not of time have no start and end."""

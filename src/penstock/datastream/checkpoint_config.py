@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from penstock.common import Configuration, Duration
+from penstock.common.config_options import ConfigOption
+from penstock.common.flink_options import (
+    ALIGNED_TIMEOUT,
+    CHECKPOINT_FAILURES,
+    CHECKPOINT_MODE,
+    CHECKPOINT_PAUSE,
+    CHECKPOINT_TIMEOUT,
+    CHECKPOINTS_AT_ONCE,
+    FORCE_UNALIGNED,
+    UNALIGNED,
+)
+from penstock.common.options import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, RETENTION
 from penstock.common.time import to_milliseconds
 from penstock.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -18,7 +32,7 @@ from penstock.errors import ConfigurationError
 
 __all__ = ["CheckpointConfig", "ExternalizedCheckpointCleanup", "ExternalizedCheckpointRetention"]
 
-_PREFIX = "execution.checkpointing."
+T = TypeVar("T")
 
 
 class CheckpointConfig:
@@ -49,7 +63,8 @@ class CheckpointConfig:
 
     def get_checkpoint_interval(self) -> int:
         """Return the interval in milliseconds, -1 if checkpoints are not enabled."""
-        return self._millis("interval", -1)
+        interval = self._configuration.get(CHECKPOINT_INTERVAL)
+        return -1 if interval is None else interval.to_millis()
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
         """Publish output every so many milliseconds instead of after every batch."""
@@ -60,18 +75,18 @@ class CheckpointConfig:
                 got=repr(checkpoint_interval),
                 todo="pass the interval in milliseconds",
             )
-        return self._set("interval", f"{checkpoint_interval} ms")
+        return self._set(CHECKPOINT_INTERVAL, Duration.of_millis(checkpoint_interval))
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
         """Return what a cancelled job leaves behind."""
-        text = self._get("externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
+        text = self._get(RETENTION)
         return ExternalizedCheckpointRetention[text]
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Keep or delete the checkpoints of a cancelled job."""
-        return self._set("externalized-checkpoint-retention", retention_mode.name)
+        return self._set(RETENTION, retention_mode.name)
 
     def enable_externalized_checkpoints(
         self, cleanup_mode: ExternalizedCheckpointRetention
@@ -97,48 +112,48 @@ class CheckpointConfig:
 
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
         """Set the folder that checkpoints are kept in."""
-        return self._set("dir", checkpoint_path)
+        return self._set(CHECKPOINT_DIR, checkpoint_path)
 
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
         """Return where checkpoints are kept, None if it was not set."""
-        path = self._get("dir", "")
+        path = self._get(CHECKPOINT_DIR)
         return FileSystemCheckpointStorage(path) if path else None
 
     # ---- kept for the program's sake ----------------------------------------------------------
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """Return the guarantee that was asked for."""
-        return CheckpointingMode[self._get("mode", "EXACTLY_ONCE")]
+        return CheckpointingMode[self._get(CHECKPOINT_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Set the guarantee; state is exactly once in any case."""
-        return self._set("mode", checkpointing_mode.name)
+        return self._set(CHECKPOINT_MODE, checkpointing_mode.name)
 
     def get_checkpoint_timeout(self) -> int:
         """Return the time in milliseconds after which a checkpoint is given up."""
-        return self._millis("timeout", self.DEFAULT_TIMEOUT)
+        return self._get(CHECKPOINT_TIMEOUT).to_millis()
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         """Set the time in milliseconds after which a checkpoint is given up."""
-        return self._set("timeout", f"{checkpoint_timeout} ms")
+        return self._set(CHECKPOINT_TIMEOUT, Duration.of_millis(checkpoint_timeout))
 
     def get_min_pause_between_checkpoints(self) -> int:
         """Return the least pause between two checkpoints in milliseconds."""
-        return self._millis("min-pause", self.DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS)
+        return self._get(CHECKPOINT_PAUSE).to_millis()
 
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: int
     ) -> CheckpointConfig:
         """Set the least pause between two checkpoints in milliseconds."""
-        return self._set("min-pause", f"{min_pause_between_checkpoints} ms")
+        return self._set(CHECKPOINT_PAUSE, Duration.of_millis(min_pause_between_checkpoints))
 
     def get_max_concurrent_checkpoints(self) -> int:
         """Return how many checkpoints may be under way at once."""
-        return int(self._get("max-concurrent-checkpoints", "1"))
+        return self._get(CHECKPOINTS_AT_ONCE)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Set how many checkpoints may be under way at once."""
-        return self._set("max-concurrent-checkpoints", str(max_concurrent_checkpoints))
+        return self._set(CHECKPOINTS_AT_ONCE, max_concurrent_checkpoints)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
         """Return whether the first failed checkpoint fails the job."""
@@ -153,17 +168,17 @@ class CheckpointConfig:
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
         """Return how many checkpoints may fail in a row."""
-        return int(self._get("tolerable-failed-checkpoints", "0"))
+        return self._get(CHECKPOINT_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
         """Set how many checkpoints may fail in a row."""
-        return self._set("tolerable-failed-checkpoints", str(tolerable_checkpoint_failure_number))
+        return self._set(CHECKPOINT_FAILURES, tolerable_checkpoint_failure_number)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Switch unaligned checkpoints on or off."""
-        return self._set("unaligned.enabled", str(enabled).lower())
+        return self._set(UNALIGNED, enabled)
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         """Switch unaligned checkpoints off."""
@@ -171,17 +186,17 @@ class CheckpointConfig:
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Return whether unaligned checkpoints were switched on."""
-        return self._get("unaligned.enabled", "false") == "true"
+        return self._get(UNALIGNED)
 
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
         """Force unaligned checkpoints, or not."""
-        return self._set("unaligned.forced", str(force_unaligned_checkpoints).lower())
+        return self._set(FORCE_UNALIGNED, force_unaligned_checkpoints)
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """Return whether unaligned checkpoints were forced."""
-        return self._get("unaligned.forced", "false") == "true"
+        return self._get(FORCE_UNALIGNED)
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """Do what `set_aligned_checkpoint_timeout` does; the classic name."""
@@ -194,19 +209,16 @@ class CheckpointConfig:
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """Set the time after which an aligned checkpoint becomes an unaligned one."""
         millis = to_milliseconds(alignment_timeout)
-        return self._set("aligned-checkpoint-timeout", f"{millis} ms")
+        return self._set(ALIGNED_TIMEOUT, Duration.of_millis(millis))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         """Return the time after which an aligned checkpoint becomes an unaligned one."""
-        return Duration.of_millis(self._millis("aligned-checkpoint-timeout", 0))
+        return Duration.of_millis(self._get(ALIGNED_TIMEOUT).to_millis())
 
-    def _get(self, key: str, default: str) -> str:
-        return str(self._configuration.get_string(_PREFIX + key, default))
+    def _get(self, option: ConfigOption[T]) -> T:
+        """Return what was set, or the default of an option that has one."""
+        return self._configuration.get(option)  # type: ignore[return-value]
 
-    def _millis(self, key: str, default: int) -> int:
-        text = self._get(key, "")
-        return Duration.parse(text).to_millis() if text else default
-
-    def _set(self, key: str, value: str) -> CheckpointConfig:
-        self._configuration.set_string(_PREFIX + key, value)
+    def _set(self, option: ConfigOption[T], value: T) -> CheckpointConfig:
+        self._configuration.set(option, value)
         return self

@@ -6,9 +6,28 @@ import os
 import warnings
 from typing import Any, ClassVar, TypeVar
 
-from penstock.common import Configuration, ExecutionConfig, RestartStrategyConfiguration
+from penstock.common import Configuration, Duration, ExecutionConfig, RestartStrategyConfiguration
+from penstock.common.config_options import ConfigOption
+from penstock.common.flink_options import BUFFER_TIMEOUT, CACHED_FILES, CHANGELOG, STATE_BACKEND
+from penstock.common.option_registry import find_option
+from penstock.common.options import (
+    CHAIN_DIFFERENT,
+    CHAINING,
+    MASTER,
+    MAX_PARALLELISM,
+    PARALLELISM,
+    PYTHON_ARCHIVES,
+    PYTHON_EXECUTABLE,
+    PYTHON_FILES,
+    PYTHON_REQUIREMENTS,
+    RUNTIME_MODE,
+    SAVEPOINT_DIR,
+    TIME_CHARACTERISTIC,
+    TRACE_OPERATOR,
+    TRACE_TIMELINE,
+    WATERMARK_TRACE,
+)
 from penstock.connectors.trace_timeline import check_timeline
-from penstock.core.watermark_trace import OPERATOR_SETTING, TIMELINE_SETTING, TRACE_SETTING
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.execution_config_keys import apply_configuration, export
@@ -21,18 +40,8 @@ from penstock.datastream.state_backend import (
 )
 from penstock.datastream.time_characteristic import TimeCharacteristic
 from penstock.errors import ConfigurationError
-from penstock.execution.configuration import MASTER, whole_number
 
-_PARALLELISM = "parallelism.default"
-_MAX_PARALLELISM = "pipeline.max-parallelism"
-_CHAINING = "pipeline.operator-chaining.enabled"
-_CHAIN_DIFFERENT = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
-_TIME = "pipeline.time-characteristic"
-_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_CHANGELOG = "state.changelog.enabled"
-_SAVEPOINTS = "execution.checkpointing.savepoint-dir"
-
-
+T = TypeVar("T")
 Environment = TypeVar("Environment", bound="EnvironmentSettings")
 
 
@@ -63,18 +72,18 @@ class EnvironmentSettings:
 
     def configure(self, configuration: Configuration) -> None:
         """Lay settings over those that the environment has."""
-        self._configuration.add_all(configuration)
+        lay_over(self._configuration, configuration)
         apply_configuration(self._execution_config, configuration)
-        if configuration.contains_key(_PARALLELISM):
+        if configuration.contains_key(PARALLELISM.key):
             self._execution_config.set_parallelism(ExecutionConfig.PARALLELISM_DEFAULT)
 
     def all_settings(self) -> dict[str, str]:
         """Return everything that was set, in code and outside, as text by configuration key."""
         settings: dict[str, str] = self._configuration.to_dict()
         settings.update(export(self._execution_config))
-        settings[_PARALLELISM] = str(self.get_parallelism())
+        settings[PARALLELISM.key] = str(self.get_parallelism())
         if self.get_max_parallelism() > 0:
-            settings[_MAX_PARALLELISM] = str(self.get_max_parallelism())
+            settings[MAX_PARALLELISM.key] = str(self.get_max_parallelism())
         return settings
 
     # ---- parallelism --------------------------------------------------------------------------
@@ -94,11 +103,10 @@ class EnvironmentSettings:
         own = self._execution_config.get_parallelism()
         if own > 0:
             return own
-        settings: dict[str, str] = self._configuration.to_dict()
-        wanted = whole_number(settings, _PARALLELISM)
+        wanted = self._configuration.get(PARALLELISM)
         if wanted is not None:
             return wanted
-        if not settings.get(MASTER, "local").startswith("local"):
+        if not (self._configuration.get(MASTER) or "local").startswith("local"):
             return 1
         return self.get_default_local_parallelism()
 
@@ -112,7 +120,7 @@ class EnvironmentSettings:
         own = self._execution_config.get_max_parallelism()
         if own > 0:
             return own
-        return whole_number(self._configuration.to_dict(), _MAX_PARALLELISM) or -1
+        return self._configuration.get(MAX_PARALLELISM) or -1
 
     @classmethod
     def set_default_local_parallelism(cls, parallelism: int) -> None:
@@ -128,19 +136,19 @@ class EnvironmentSettings:
 
     def set_runtime_mode(self: Environment, execution_mode: RuntimeExecutionMode) -> Environment:
         """Choose streaming, batch, or whichever fits the sources."""
-        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        self._configuration.set(RUNTIME_MODE, execution_mode.name)
         return self
 
     def set_stream_time_characteristic(
         self: Environment, characteristic: TimeCharacteristic
     ) -> Environment:
         """Set the time that windows follow which do not name one; event time by default."""
-        self._configuration.set_string(_TIME, characteristic.name)
+        self._configuration.set(TIME_CHARACTERISTIC, characteristic.name)
         return self
 
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
         """Return the time that windows follow which do not name one."""
-        return TimeCharacteristic[self._text(_TIME, "EventTime")]
+        return TimeCharacteristic[self._get(TIME_CHARACTERISTIC) or "EventTime"]
 
     def enable_watermark_trace(
         self: Environment, operator: str | None = None, timeline: str | None = None
@@ -153,35 +161,35 @@ class EnvironmentSettings:
         :param operator: names or uids, parted by commas; windows and joins if left out.
         :param timeline: file for a drawing at the end of the job, `.html` or `.png`.
         """
-        self._configuration.set_string(TRACE_SETTING, "true")
+        self._configuration.set(WATERMARK_TRACE, True)
         if operator is not None:
-            self._configuration.set_string(OPERATOR_SETTING, operator)
+            self._configuration.set_string(TRACE_OPERATOR.key, operator)
         if timeline is not None:
             check_timeline(timeline)
-            self._configuration.set_string(TIMELINE_SETTING, timeline)
+            self._configuration.set(TRACE_TIMELINE, timeline)
         return self
 
     def disable_operator_chaining(self: Environment) -> Environment:
         """Show every operator as a chain of its own."""
-        self._configuration.set_boolean(_CHAINING, False)
+        self._configuration.set(CHAINING, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
         """Return whether operators are chained."""
-        return bool(self._configuration.get_boolean(_CHAINING, True))
+        return self._get(CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Return whether operators of different maximum parallelism are chained."""
-        return bool(self._configuration.get_boolean(_CHAIN_DIFFERENT, True))
+        return self._get(CHAIN_DIFFERENT)
 
     def set_buffer_timeout(self: Environment, timeout_millis: int) -> Environment:
         """Accept Flink's flush interval; records leave an operator with their batch."""
-        self._configuration.set_string(_BUFFER_TIMEOUT, f"{timeout_millis} ms")
+        self._configuration.set(BUFFER_TIMEOUT, Duration.of_millis(timeout_millis))
         return self
 
     def get_buffer_timeout(self) -> int:
         """Return the flush interval that was set, in milliseconds."""
-        return int(self._text(_BUFFER_TIMEOUT, "100 ms").split()[0])
+        return self._get(BUFFER_TIMEOUT).to_millis()
 
     def register_slot_sharing_group(
         self: Environment, slot_sharing_group: SlotSharingGroup
@@ -224,7 +232,7 @@ class EnvironmentSettings:
     def set_state_backend(self: Environment, state_backend: StateBackend) -> Environment:
         """Choose how state is held."""
         self._state_backend = state_backend
-        self._configuration.set_string("state.backend.type", state_backend.type_name)
+        self._configuration.set(STATE_BACKEND, state_backend.type_name)
         if state_backend.checkpoint_path:
             self._checkpoint_config.set_checkpoint_storage_dir(state_backend.checkpoint_path)
         return self
@@ -233,20 +241,18 @@ class EnvironmentSettings:
         """Return how state is held."""
         if self._state_backend is not None:
             return self._state_backend
-        if self._text("state.backend.type", "hashmap") == "rocksdb":
+        if self._get(STATE_BACKEND) == "rocksdb":
             return EmbeddedRocksDBStateBackend()
         return HashMapStateBackend()
 
     def enable_changelog_state_backend(self: Environment, enabled: bool) -> Environment:
         """Accept Flink's switch; state is written as a log of changes in any case."""
-        self._configuration.set_boolean(_CHANGELOG, enabled)
+        self._configuration.set(CHANGELOG, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """Return what was set, None if nothing was."""
-        if not self._configuration.contains_key(_CHANGELOG):
-            return None
-        return bool(self._configuration.get_boolean(_CHANGELOG, False))
+        return self._configuration.get(CHANGELOG)
 
     def set_restart_strategy(
         self: Environment, restart_strategy_configuration: RestartStrategyConfiguration
@@ -261,12 +267,12 @@ class EnvironmentSettings:
 
     def set_default_savepoint_directory(self: Environment, directory: str) -> Environment:
         """Set the folder of savepoints that name none."""
-        self._configuration.set_string(_SAVEPOINTS, directory)
+        self._configuration.set(SAVEPOINT_DIR, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
         """Return the folder of savepoints that name none."""
-        return self._text(_SAVEPOINTS, "") or None
+        return self._configuration.get(SAVEPOINT_DIR)
 
     # ---- things of the JVM, and files ---------------------------------------------------------
 
@@ -296,7 +302,7 @@ class EnvironmentSettings:
 
         The content as of `execute` counts. The program itself does not see it.
         """
-        self._append("python.files", file_path)
+        self._append(PYTHON_FILES.key, file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Unpack an archive in the working directory of the workers.
@@ -304,7 +310,7 @@ class EnvironmentSettings:
         :param archive_path: a zip or tar file.
         :param target_dir: name of its folder there; the archive's own name if left out.
         """
-        self._append("python.archives", archive_path + (f"#{target_dir}" if target_dir else ""))
+        self._append(PYTHON_ARCHIVES.key, archive_path + (f"#{target_dir}" if target_dir else ""))
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
@@ -314,7 +320,7 @@ class EnvironmentSettings:
         :param requirements_cache_dir: folder with the packages; nothing is then fetched.
         """
         cache = f"#{requirements_cache_dir}" if requirements_cache_dir else ""
-        self._configuration.set_string("python.requirements", requirements_file_path + cache)
+        self._configuration.set(PYTHON_REQUIREMENTS, requirements_file_path + cache)
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the interpreter that workers run.
@@ -322,7 +328,7 @@ class EnvironmentSettings:
         :param python_exec: a path, or one inside an archive that was added. It must be of the same
             version of Python as the program's, with Penstock installed.
         """
-        self._configuration.set_string("python.executable", python_exec)
+        self._configuration.set(PYTHON_EXECUTABLE, python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Accept a file with a warning: Python functions cannot read it, in PyFlink neither."""
@@ -332,13 +338,14 @@ class EnvironmentSettings:
             stacklevel=2,
         )
         entry = f"name:{name},path:{file_path},executable:{str(executable).lower()}"
-        self._append("pipeline.cached-files", entry, separator=";")
+        self._append(CACHED_FILES.key, entry, separator=";")
 
-    def _text(self, key: str, default: str) -> str:
-        return str(self._configuration.get_string(key, default))
+    def _get(self, option: ConfigOption[T]) -> T:
+        """Return what was set, or the default of an option that has one."""
+        return self._configuration.get(option)  # type: ignore[return-value]
 
     def _append(self, key: str, value: str, separator: str = ",") -> None:
-        known = self._text(key, "")
+        known = self._configuration.get_string(key, "")
         self._configuration.set_string(key, f"{known}{separator}{value}" if known else value)
 
     def _require_positive(self, call: str, value: int) -> None:
@@ -349,6 +356,15 @@ class EnvironmentSettings:
                 got=repr(value),
                 todo="pass 1 or more",
             )
+
+
+def lay_over(settings: Configuration, others: Configuration) -> None:
+    """Take over settings that win, also where one of the two has an older key of the same."""
+    for key in others.key_set():
+        option = find_option(key)
+        for known in () if option is None else (option.key, *option.deprecated_keys):
+            settings.remove_config(known)
+    settings.add_all(others)
 
 
 def _cores() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.common.config_options import parse_memory
+from penstock.common.option_values import parse_memory
 from penstock.errors import ConfigurationError
 
 

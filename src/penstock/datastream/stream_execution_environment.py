@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.common import Configuration, JobClient, JobExecutionResult
+from penstock.common.options import JOB_NAME, JOB_PARAMETERS, MASTER, RUNTIME_MODE, TARGET
+from penstock.datastream.environment_settings import lay_over
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.watermark_trace import with_trace
-from penstock.execution.configuration import MASTER, load_configuration
-from penstock.execution.executor import DEFAULT_EXECUTOR, JobHandle, JobRequest, find_executor
+from penstock.execution.configuration import load_configuration
+from penstock.execution.executor import JobHandle, JobRequest, find_executor
 from penstock.graph.drawing import write_drawing
 from penstock.graph.exchange import place
 from penstock.graph.plan import ExecutionPlan
@@ -33,11 +35,9 @@ class StreamExecutionEnvironment(EnvironmentSources):
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        settings = Configuration()
-        for key, value in load_configuration().items():
-            settings.set_string(key, value)
+        settings = load_configuration()
         if configuration is not None:
-            settings.add_all(configuration)
+            lay_over(settings, configuration)
         super().__init__(settings)
         self._operators: list[OperatorTransformation] = []
 
@@ -57,7 +57,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
     ) -> StreamExecutionEnvironment:
         """Return an environment that runs on this machine."""
         env = StreamExecutionEnvironment(configuration)
-        env._configuration.remove_config(MASTER)
+        env._configuration.remove_config(MASTER.key)
         if parallelism is not None:
             env.set_parallelism(parallelism)
         return env
@@ -73,9 +73,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
         :param jar_files: accepted with a warning.
         """
         env = StreamExecutionEnvironment()
-        env._configuration.set_string(
-            MASTER, master if port is None else f"spark://{master}:{port}"
-        )
+        env._configuration.set(MASTER, master if port is None else f"spark://{master}:{port}")
         if jar_files:
             env.add_jars(*jar_files)
         return env
@@ -95,11 +93,15 @@ class StreamExecutionEnvironment(EnvironmentSources):
         return JobClient(self.submit(job_name))
 
     def submit(self, job_name: str | None = None) -> JobHandle:
-        """Start a job and return the handle that `execute_async` wraps."""
+        """Start a job and return the handle that `execute_async` wraps.
+
+        :raises ConfigurationError: if a setting is not known or cannot work.
+        """
+        self._configuration.check()
         plan = build_plan(self, job_name)
         self._operators.clear()
         settings = self.all_settings()
-        executor = find_executor(settings.get("execution.target", DEFAULT_EXECUTOR))
+        executor = find_executor(TARGET.read(settings))
         return executor.submit(JobRequest(plan, settings, plan.job_name))
 
     def get_execution_plan(self) -> str:
@@ -130,8 +132,8 @@ def build_graph(env: StreamExecutionEnvironment, job_name: str | None = None) ->
     """Return the stream graph of what was built up to now."""
     max_parallelism = env.get_max_parallelism()
     settings = GraphSettings(
-        job_name=job_name or env._text("pipeline.name", DEFAULT_JOB_NAME),
-        runtime_mode=env._text("execution.runtime-mode", "STREAMING").upper(),
+        job_name=job_name or env._configuration.get(JOB_NAME) or DEFAULT_JOB_NAME,
+        runtime_mode=env._get(RUNTIME_MODE),
         chaining=env.is_chaining_enabled(),
         chain_different_max_parallelism=(
             env.is_chaining_of_operators_with_different_max_parallelism_enabled()
@@ -141,7 +143,7 @@ def build_graph(env: StreamExecutionEnvironment, job_name: str | None = None) ->
         configuration={
             **env.all_settings(),
             # As a dict: functions read it record by record through their runtime context.
-            "pipeline.global-job-parameters": env.get_config().get_global_job_parameters(),
+            JOB_PARAMETERS.key: env.get_config().get_global_job_parameters(),
         },
     )
     return build_stream_graph(with_trace(env._operators, settings.configuration), settings)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.common.options import (
+    LOCAL_TIME_ZONE,
+    TRACE_OPERATOR,
+    TRACE_TIMELINE,
+    WATERMARK_TRACE,
+)
 from penstock.connectors.trace_sink import TraceSink
 from penstock.connectors.trace_timeline import check_timeline
-from penstock.core.watermark_trace import (
-    OPERATOR_SETTING,
-    TIMELINE_SETTING,
-    TRACE_SETTING,
-    TRACE_TAG,
-)
+from penstock.core.watermark_trace import TRACE_TAG
 from penstock.errors import GraphError
 from penstock.graph.specs import (
     CoGroupSpec,
@@ -28,8 +29,6 @@ from penstock.graph.transformations import (
     Transformation,
 )
 
-#: The time zone that times are shown in.
-_ZONE = "table.local-time-zone"
 #: What is traced if nothing is named: windows and joins, or else functions that may have timers.
 _DEFAULTS: tuple[tuple[type, ...], ...] = (
     (WindowSpec, CoGroupSpec, IntervalJoinSpec),
@@ -44,13 +43,13 @@ def with_trace(
 
     :raises GraphError: if an operator is named that the job does not have.
     """
-    if str(settings.get(TRACE_SETTING, "false")).lower() != "true":
+    if not WATERMARK_TRACE.read(settings):
         return roots
-    chosen = _choose(_operators(roots), str(settings.get(OPERATOR_SETTING) or ""))
-    timeline = settings.get(TIMELINE_SETTING)
+    chosen = _choose(_operators(roots), TRACE_OPERATOR.read(settings))
+    timeline = TRACE_TIMELINE.read(settings)
     if timeline is not None:
         check_timeline(timeline)
-    zone = settings.get(_ZONE)
+    zone = LOCAL_TIME_ZONE.read(settings)
     return [*roots, *(_sink(operator, timeline, len(chosen) > 1, zone) for operator in chosen)]
 
 
@@ -65,13 +64,14 @@ def _operators(roots: Sequence[Transformation]) -> list[OperatorTransformation]:
     return [found[i] for i in sorted(found) if isinstance(found[i], OperatorTransformation)]  # type: ignore[misc]
 
 
-def _choose(operators: list[OperatorTransformation], named: str) -> list[OperatorTransformation]:
-    wanted = [name.strip() for name in named.split(",") if name.strip()]
+def _choose(
+    operators: list[OperatorTransformation], wanted: Sequence[str]
+) -> list[OperatorTransformation]:
     for name in wanted:
         if not any(name in (operator.name, operator.uid) for operator in operators):
             raise GraphError(
                 "there is no operator of that name to trace",
-                where=f"configuration key {OPERATOR_SETTING}",
+                where=f"configuration key {TRACE_OPERATOR.key}",
                 got=repr(name),
                 todo=f"use one of: {', '.join(sorted({each.name for each in operators}))}",
             )

@@ -13,17 +13,18 @@ from typing import Any
 
 import yaml
 
+from penstock.common import Configuration
+from penstock.common.option_values import to_text
+from penstock.common.options import PARALLELISM
 from penstock.errors import ConfigurationError
 
 CONF_FILE = "penstock-conf.yaml"
 CONF_DIR_VARIABLE = "PENSTOCK_CONF_DIR"
-#: Key of the Spark master that jobs run on; absent: this machine.
-MASTER = "penstock.master"
 #: Options of the client, as it passes them to the program that it starts.
-CLIENT_VARIABLES = {"PENSTOCK_PARALLELISM": "parallelism.default"}
+CLIENT_VARIABLES = {"PENSTOCK_PARALLELISM": PARALLELISM.key}
 
 
-def load_configuration(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def load_configuration(environ: Mapping[str, str] | None = None) -> Configuration:
     """Return the settings of the file with those of the client laid over them.
 
     :param environ: environment variables; those of the process if left out.
@@ -31,10 +32,10 @@ def load_configuration(environ: Mapping[str, str] | None = None) -> dict[str, st
     """
     environ = os.environ if environ is None else environ
     path = find_configuration_file(environ)
-    settings = read_configuration_file(path) if path else {}
+    settings = read_configuration_file(path) if path else Configuration()
     for variable, key in CLIENT_VARIABLES.items():
         if environ.get(variable):
-            settings[key] = environ[variable]
+            settings.set_from(key, environ[variable], f"environment variable {variable}")
     return settings
 
 
@@ -57,13 +58,17 @@ def find_configuration_file(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
-def read_configuration_file(path: Path) -> dict[str, str]:
+def read_configuration_file(path: Path) -> Configuration:
     """Return a file's settings by dotted key; flat and nested YAML mean the same.
 
     :raises ConfigurationError: if it is no YAML mapping.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        settings = Configuration()
+        if isinstance(root, yaml.MappingNode):
+            for key, value, line in _flatten(root, ""):
+                settings.set_from(key, value, f"{path}, line {line}")
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             "the configuration file is not valid YAML",
@@ -71,51 +76,25 @@ def read_configuration_file(path: Path) -> dict[str, str]:
             got=" ".join(str(error).split()),
             todo="write one 'key: value' on each line",
         ) from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
+    if root is not None and not isinstance(root, yaml.MappingNode):
         raise ConfigurationError(
             "the configuration file does not hold settings",
             where=str(path),
-            got=f"a {type(content).__name__}",
+            got="a list" if isinstance(root, yaml.SequenceNode) else "a single value",
             todo="write one 'key: value' on each line",
         )
-    return dict(_flatten(content, ""))
+    return settings
 
 
-def whole_number(settings: Mapping[str, str], key: str) -> int | None:
-    """Return a setting as a number of at least 1, or None if it is absent.
-
-    :raises ConfigurationError: if it is something else.
-    """
-    text = settings.get(key)
-    if text is None:
-        return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise ConfigurationError(
-            "the setting must be a whole number of at least 1",
-            where=f"configuration key {key}",
-            got=repr(text),
-            todo="correct it in penstock-conf.yaml, in the environment or on the command line",
-        )
-    return number
+def _flatten(node: yaml.MappingNode, prefix: str) -> Iterator[tuple[str, str, int]]:
+    """Yield key, value and line of every setting."""
+    for key_node, value_node in node.value:
+        key = f"{prefix}{_value(key_node)}"
+        if isinstance(value_node, yaml.MappingNode):
+            yield from _flatten(value_node, f"{key}.")
+        elif (value := _value(value_node)) is not None:
+            yield key, to_text(value), key_node.start_mark.line + 1
 
 
-def _flatten(node: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, str]]:
-    for key, value in node.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{key}.")
-        elif value is not None:
-            yield f"{prefix}{key}", _as_text(value)
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return ";".join(_as_text(item) for item in value)
-    return str(value)
+def _value(node: yaml.Node) -> Any:
+    return yaml.SafeLoader("").construct_object(node, deep=True)

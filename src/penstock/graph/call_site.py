@@ -1,21 +1,12 @@
-"""Find the line of the user's program that is calling into Penstock."""
+"""Where in the user's program an operator is being made."""
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-
+from penstock.common.caller import find_caller
 from penstock.graph.specs import CallSite
-
-_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 def capture_call_site() -> CallSite | None:
     """Return the innermost stack frame outside the package, or None if there is none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return CallSite(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    found = find_caller()
+    return None if found is None else CallSite(*found)

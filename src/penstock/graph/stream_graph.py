@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.key_groups import default_max_parallelism
-from penstock.errors import ConfigurationError, GraphError
+from penstock.errors import GraphError
 from penstock.graph.specs import (
     CallSite,
     Forward,
@@ -29,7 +29,6 @@ from penstock.graph.transformations import (
 from penstock.graph.uids import assign_uids
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
-_RUNTIME_MODES = ("STREAMING", "BATCH", "AUTOMATIC")
 
 
 @dataclass(frozen=True)
@@ -254,13 +253,6 @@ def _resolve_batch_mode(graph: StreamGraph) -> bool:
     sources = [node for node in graph.nodes.values() if node.is_source()]
     unbounded = [node for node in sources if not node.spec.source.bounded]  # type: ignore[attr-defined]
     mode = graph.settings.runtime_mode
-    if mode not in _RUNTIME_MODES:
-        raise ConfigurationError(
-            "there is no such runtime mode",
-            where="configuration key execution.runtime-mode",
-            got=repr(mode),
-            todo=f"use one of: {', '.join(_RUNTIME_MODES)}",
-        )
     if mode == "BATCH" and unbounded:
         raise GraphError(
             "runtime mode BATCH needs sources that end, and this one does not",

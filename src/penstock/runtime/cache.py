@@ -12,10 +12,6 @@ from typing import Any
 
 _logger = logging.getLogger(__name__)
 
-#: Setting: how much state a worker keeps in memory, in bytes.
-BUDGET_SETTING = "penstock.worker.cache-bytes"
-DEFAULT_BUDGET = 1 << 30
-
 
 class TaskCache:
     """Least recently used tasks go first when the budget is spent."""

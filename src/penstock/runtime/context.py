@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from penstock.common.config_options import ConfigOption
+from penstock.common.options import JOB_PARAMETERS
 from penstock.core.functions import Accumulator, RuntimeContext
 from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
@@ -26,6 +28,8 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.operator_state import OperatorStateBackend
+
+T = TypeVar("T")
 
 #: What the engine tells its workers about the job.
 JOB_ID_SETTING = "penstock.job-id"
@@ -59,9 +63,9 @@ class OperatorRuntimeContext(RuntimeContext):
         self.accumulators: dict[str, Accumulator[Any, Any]] = {}
         self.metrics = MetricGroup(lambda: scope.time, (plan.name, str(subtask)))
 
-    def setting(self, key: str, default: Any) -> Any:
-        """Return a setting of the job by its configuration key."""
-        return self._settings.get(key, default)
+    def setting(self, option: ConfigOption[T]) -> T:
+        """Return a setting of the job."""
+        return option.read(self._settings)
 
     def get_job_id(self) -> str:
         """Return the id of the job."""
@@ -89,7 +93,7 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def get_job_parameter(self, key: str, default_value: str | None = None) -> str | None:
         """Return a global job parameter."""
-        parameters: dict[str, str] = self._settings.get("pipeline.global-job-parameters") or {}
+        parameters: dict[str, str] = JOB_PARAMETERS.read(self._settings)
         return parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:

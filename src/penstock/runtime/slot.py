@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.common.options import CACHE_BYTES
 from penstock.graph.specs import Broadcast
-from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache, discard
+from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.envelope import Header, header_of, unpack_chunk
 from penstock.runtime.job import Job
 from penstock.runtime.state.log import SlotLog, SlotStore
@@ -53,7 +54,7 @@ def run_slot(
     except BaseException:
         discard(instance)  # what it did half-way goes with it
         raise
-    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
+    budget = CACHE_BYTES.read(job.plan.settings)
     cache.put(place, instance, instance.log.weight, budget)
     return rows
 

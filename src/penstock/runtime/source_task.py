@@ -6,8 +6,9 @@ import os
 import pickle
 from typing import Any
 
+from penstock.common.options import CACHE_BYTES
 from penstock.core.io import BatchRead
-from penstock.runtime.cache import BUDGET_SETTING, DEFAULT_BUDGET, TASKS, TaskCache, discard
+from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.envelope import LEVEL0_STATE
 from penstock.runtime.failure import describe
@@ -82,7 +83,7 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     except BaseException:
         discard(instance)  # what it did half-way goes with it
         raise
-    budget = int(job.plan.settings.get(BUDGET_SETTING, DEFAULT_BUDGET))
+    budget = CACHE_BYTES.read(job.plan.settings)
     cache.put(place, instance, instance.size, budget)
     return rows
 

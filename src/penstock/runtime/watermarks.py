@@ -23,9 +23,6 @@ from penstock.errors import MissingTimestampError, show_value
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.scope import Scope
 
-#: Setting: records between two questions to a periodic generator.
-INTERVAL_SETTING = "penstock.watermark.records"
-DEFAULT_INTERVAL = 8192
 _BOUNDED = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks)
 
 

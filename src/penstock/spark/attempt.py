@@ -8,7 +8,8 @@ import uuid
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
+from penstock.common.options import CHECKPOINT_INTERVAL
+from penstock.core.checkpoints import CheckpointTimes
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.executor import JobRequest
 from penstock.runtime.context import ATTEMPT_SETTING, JOB_FOLDER_SETTING, JOB_ID_SETTING
@@ -51,13 +52,13 @@ class Attempt:
         self._number = number
         #: The first thing that went wrong in a call from Spark.
         self._call_failure: BaseException | None = None
-        interval = request.configuration.get(INTERVAL_KEY)
+        interval = CHECKPOINT_INTERVAL.read(request.configuration)
         self.coordinator = Coordinator(
             request.plan,
             folder.penstock,
             job_id=folder.job_id,
             last_committed=folder.last_committed(),
-            publish_interval_ms=CheckpointTimes.from_setting(interval).interval,
+            publish_interval_ms=CheckpointTimes.of(interval).interval,
         )
 
     def run(self) -> PenstockError | None:

@@ -18,18 +18,22 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from penstock.common.config_options import ConfigOption
+from penstock.common.options import (
+    PYTHON_ARCHIVES,
+    PYTHON_EXECUTABLE,
+    PYTHON_FILES,
+    PYTHON_REQUIREMENTS,
+)
 from penstock.connectors.file_paths import local_path
 from penstock.errors import ConfigurationError
 from penstock.execution.process_folder import process_folder
 from penstock.spark.archives import is_archive, unpack
-from penstock.spark.interpreter import EXECUTABLE, find_interpreter
+from penstock.spark.interpreter import find_interpreter
 from penstock.spark.requirements import Requirements
 from penstock.spark.worker_setup import ARCHIVE_FOLDER, LAYOUT
-
-FILES = "python.files"
-ARCHIVES = "python.archives"
-REQUIREMENTS = "python.requirements"
 
 _PACKAGES = "packages"
 
@@ -62,11 +66,11 @@ def gather(configuration: Mapping[str, str]) -> Dependencies:
 
     :raises ConfigurationError: if a file is missing, or the requirements cannot be installed.
     """
-    executable = configuration.get(EXECUTABLE) or None
+    executable = PYTHON_EXECUTABLE.read(configuration)
     wanted = _Wanted(
-        tuple(_existing(text, FILES) for text in _listed(configuration, FILES)),
-        tuple(_archive(text) for text in _listed(configuration, ARCHIVES)),
-        _requirements(configuration.get(REQUIREMENTS)),
+        tuple(_existing(text, PYTHON_FILES) for text in PYTHON_FILES.read(configuration)),
+        tuple(_archive(text) for text in PYTHON_ARCHIVES.read(configuration)),
+        _requirements(PYTHON_REQUIREMENTS.read(configuration)),
         executable,
     )
     if not (wanted.files or wanted.archives or wanted.requirements):
@@ -114,16 +118,12 @@ def _add_file(place: Path, file: Path) -> list[str]:
     return [""]
 
 
-def _listed(configuration: Mapping[str, str], key: str) -> list[str]:
-    return [text.strip() for text in configuration.get(key, "").split(",") if text.strip()]
-
-
-def _existing(text: str, key: str) -> Path:
-    path = local_path(text, f"configuration key {key}")
+def _existing(text: str, option: ConfigOption[Any]) -> Path:
+    path = local_path(text, f"configuration key {option.key}")
     if not os.path.exists(path):
         raise ConfigurationError(
             "a file that the job needs does not exist",
-            where=f"configuration key {key}",
+            where=f"configuration key {option.key}",
             got=path,
             todo="name a file or folder of this machine",
         )
@@ -132,19 +132,19 @@ def _existing(text: str, key: str) -> Path:
 
 def _archive(text: str) -> tuple[Path, str]:
     name, _, target = text.partition("#")
-    path = _existing(name, ARCHIVES)
+    path = _existing(name, PYTHON_ARCHIVES)
     target = target or path.name
     if not is_archive(path):
         raise ConfigurationError(
             "the file is no archive",
-            where=f"configuration key {ARCHIVES}",
+            where=f"configuration key {PYTHON_ARCHIVES.key}",
             got=str(path),
             todo="pack it with zip or tar",
         )
     if os.path.isabs(target) or os.pardir in Path(target).parts:
         raise ConfigurationError(
             "an archive can be unpacked below the working directory only",
-            where=f"configuration key {ARCHIVES}",
+            where=f"configuration key {PYTHON_ARCHIVES.key}",
             got=repr(target),
             todo="name a folder without a path",
         )
@@ -155,8 +155,8 @@ def _requirements(text: str | None) -> Requirements | None:
     if not text:
         return None
     name, _, cache = text.partition("#")
-    folder = _existing(cache, REQUIREMENTS) if cache else None
-    return Requirements(_existing(name, REQUIREMENTS), folder)
+    folder = _existing(cache, PYTHON_REQUIREMENTS) if cache else None
+    return Requirements(_existing(name, PYTHON_REQUIREMENTS), folder)
 
 
 def _digest(wanted: _Wanted) -> str:

@@ -25,13 +25,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from penstock.common.options import CHECKPOINT_DIR, RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 from penstock.spark.processes import started
 
-DIRECTORY_KEYS = ("execution.checkpointing.dir", "state.checkpoints.dir")
-RETENTION_KEY = "execution.checkpointing.externalized-checkpoint-retention"
 _RETAIN = "RETAIN_ON_CANCELLATION"
 _FACTS = "job.json"
 _LOCK = "lock"
@@ -105,7 +104,7 @@ def take_folder(
     except BaseException:
         _give_back(path)
         raise
-    retained = configuration.get(RETENTION_KEY, "").upper() == _RETAIN
+    retained = RETENTION.read(configuration) == _RETAIN
     return JobFolder(path, job_id, base is None, retained, lock)
 
 
@@ -125,19 +124,18 @@ def _claim(path: Path, job_name: str, plan: ExecutionPlan, jvm_pid: int | None) 
 
 
 def _base(configuration: Mapping[str, str]) -> Path | None:
-    for key in DIRECTORY_KEYS:
-        text = configuration.get(key)
-        if text:
-            parts = urlsplit(text)
-            if parts.scheme not in ("", "file"):
-                raise ConfigurationError(
-                    "checkpoints can be kept on a local or mounted file system only",
-                    where=f"configuration key {key}",
-                    got=repr(text),
-                    todo="give a path, or a file: address",
-                )
-            return Path(unquote(parts.path) if parts.scheme else text).expanduser().absolute()
-    return None
+    text = CHECKPOINT_DIR.read(configuration)
+    if text is None:
+        return None
+    parts = urlsplit(text)
+    if parts.scheme not in ("", "file"):
+        raise ConfigurationError(
+            "checkpoints can be kept on a local or mounted file system only",
+            where=f"configuration key {CHECKPOINT_DIR.key_in(configuration)}",
+            got=repr(text),
+            todo="give a path, or a file: address",
+        )
+    return Path(unquote(parts.path) if parts.scheme else text).expanduser().absolute()
 
 
 def folder_name(job_name: str) -> str:

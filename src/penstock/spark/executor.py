@@ -22,7 +22,7 @@ class SparkExecutor(Executor):
 
     def submit(self, request: JobRequest) -> JobHandle:
         # In the order of what costs least, so that a mistake shows before Spark is started.
-        restarts = RestartStrategy.from_configuration(request.configuration)
+        restarts = RestartStrategy.from_settings(request.configuration)
         blob = dump_job(request.plan)
         dependencies = gather(request.configuration)
         session = open_session(request.configuration, request.plan.slots)

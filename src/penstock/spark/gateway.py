@@ -22,12 +22,10 @@ from py4j.clientserver import ClientServer
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from penstock.common.options import LOG_FILE
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
 from penstock.spark import local_files
-
-#: Key of the file for Spark's log; absent: one that goes with the process.
-LOG_FILE = "penstock.spark.log-file"
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -159,7 +157,7 @@ def _opened(log: Path) -> IO[bytes]:
     except OSError as error:
         raise ConfigurationError(
             "Spark's log cannot be written",
-            where=f"configuration key {LOG_FILE}",
+            where=f"configuration key {LOG_FILE.key}",
             got=f"{type(error).__name__}: {error}",
             todo="name a file in a folder that exists",
         ) from None

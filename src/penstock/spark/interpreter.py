@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from penstock.common.options import PYTHON_EXECUTABLE
 from penstock.errors import ConfigurationError
 from penstock.spark.worker_setup import ARCHIVE_FOLDER
-
-EXECUTABLE = "python.executable"
 
 _QUESTION = (
     "import sys, importlib.util as u\n"
@@ -78,4 +77,6 @@ def _checked(executable: str, folder: Path | None) -> str:
 
 
 def _refused(what: str, got: str, todo: str = "name another interpreter") -> ConfigurationError:
-    return ConfigurationError(what, where=f"configuration key {EXECUTABLE}", got=got, todo=todo)
+    return ConfigurationError(
+        what, where=f"configuration key {PYTHON_EXECUTABLE.key}", got=got, todo=todo
+    )

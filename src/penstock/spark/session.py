@@ -11,13 +11,12 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER
 from penstock.errors import ConfigurationError
-from penstock.execution.configuration import MASTER
-from penstock.spark.gateway import LOG_FILE, JvmFolder, start_jvm
+from penstock.spark.gateway import JvmFolder, start_jvm
 from penstock.spark.java import check_java
-from penstock.spark.settings import LOG_LEVEL, context_settings, session_settings
+from penstock.spark.settings import context_settings, session_settings
 
-_LOG_LEVELS = ("off", "fatal", "error", "warn", "info", "debug", "trace", "all")
 _SOURCE_MANAGER = "org.apache.spark.sql.execution.datasources.DataSourceManager$"
 
 _lock = threading.Lock()
@@ -41,9 +40,9 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
         else:
             _check_master(context, configuration)
             running = SparkSession.builder.getOrCreate()
-    if LOG_LEVEL in configuration:
+    if LOG_LEVEL.key in configuration:
         # It may be another job's Spark that is running, or the user's own.
-        running.sparkContext.setLogLevel(_log_level(configuration))
+        running.sparkContext.setLogLevel(LOG_LEVEL.read(configuration).upper())
     session = running.newSession()
     for key, value in session_settings(configuration, slots).items():
         session.conf.set(key, value)
@@ -60,7 +59,7 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
     check_java()
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
     if SparkContext._gateway is None:
-        _folder = JvmFolder(_log_level(configuration), configuration.get(LOG_FILE))
+        _folder = JvmFolder(LOG_LEVEL.read(configuration), LOG_FILE.read(configuration))
         start_jvm(_settings(configuration), _folder)
     builder = SparkSession.builder
     for key, value in _settings(configuration).items():
@@ -89,18 +88,6 @@ def _settings(configuration: Mapping[str, str]) -> dict[str, str]:
     return _folder.lay_over(context_settings(configuration, _folder.jar))
 
 
-def _log_level(configuration: Mapping[str, str]) -> str:
-    level = configuration.get(LOG_LEVEL, "warn")
-    if level.lower() not in _LOG_LEVELS:
-        raise ConfigurationError(
-            "there is no log level of that name",
-            where=f"configuration key {LOG_LEVEL}",
-            got=repr(level),
-            todo=f"use one of: {', '.join(_LOG_LEVELS)}",
-        )
-    return level.upper()
-
-
 def _stop(context: SparkContext) -> None:
     # If the JVM is gone already there is nothing left to stop, and nobody left to tell.
     with contextlib.suppress(Exception):
@@ -108,11 +95,11 @@ def _stop(context: SparkContext) -> None:
 
 
 def _check_master(context: SparkContext, configuration: Mapping[str, str]) -> None:
-    wanted = configuration.get(MASTER)
+    wanted = MASTER.read(configuration)
     if wanted and wanted != context.master:
         raise ConfigurationError(
             "Spark is running already, on another master",
-            where=f"configuration key {MASTER}",
+            where=f"configuration key {MASTER.key}",
             got=f"{wanted!r}, while this process uses {context.master!r}",
             todo="use one master in a process, or stop the SparkContext first",
         )

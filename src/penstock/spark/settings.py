@@ -7,10 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.execution.configuration import MASTER
+from penstock.common.options import MASTER
 from penstock.spark import local_files
-
-LOG_LEVEL = "penstock.spark.log-level"
 
 _STREAMING = "spark.sql.streaming"
 _STATE_STORE = f"{_STREAMING}.stateStore"
@@ -58,7 +56,7 @@ _SESSION = {
 
 def master_of(configuration: Mapping[str, str]) -> str:
     """Return the Spark master: `penstock.master`, else the cores of this machine."""
-    return configuration.get(MASTER) or f"local[{_cores()}]"
+    return MASTER.read(configuration) or f"local[{_cores()}]"
 
 
 def context_settings(configuration: Mapping[str, str], jar: Path | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from penstock.common import JobExecutionResult, JobID, JobStatus
+from penstock.common.options import BATCH_BYTES, BATCH_RECORDS
 from penstock.core.io import ReadLimit
 from penstock.errors import JobCancelledError
 from penstock.execution.executor import Executor, JobHandle, JobRequest
@@ -29,7 +30,7 @@ from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
 from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
-from penstock.runtime.coordinator.limits import DEFAULT_MAX_BYTES, BatchLimits
+from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.job import dump_job, load_job, with_settings
@@ -89,12 +90,12 @@ class _Cuts(BatchLimits):
     """Let the next batch read as many records of a source as a function says."""
 
     def __init__(self, records: Callable[[int, str], int]) -> None:
-        super().__init__()
+        super().__init__(BATCH_RECORDS.read({}), BATCH_BYTES.read({}))
         self.batch_id = 0
         self._records = records
 
     def share(self, uid: str, sources: int) -> ReadLimit:
-        return ReadLimit(self._records(self.batch_id, uid), DEFAULT_MAX_BYTES)
+        return ReadLimit(self._records(self.batch_id, uid), self.max_bytes)
 
 
 class LocalJob:

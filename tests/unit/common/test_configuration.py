@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -53,8 +54,11 @@ def test_configurations_are_copied_and_joined() -> None:
 def test_a_value_that_does_not_fit() -> None:
     with pytest.raises(ConfigurationError) as caught:
         Configuration().set_string("port", "many").get_integer("port", 0)
+    here = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
     assert str(caught.value) == (
-        "the setting cannot be read as int\n  where: configuration key port\n  got:   'many'"
+        "the setting cannot be read as int\n"
+        f"  where: configuration key port, {here}\n"
+        "  got:   'many'"
     )
 
 
@@ -122,7 +126,8 @@ def test_an_option_has_a_default() -> None:
 def test_an_option_of_the_wrong_type(make: Callable[[], Any], todo: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Configuration().set_string("k", "maybe").get(make().no_default_value())
+    here = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
     assert str(caught.value) == (
-        "the value of an option is of the wrong type\n"
-        f"  where: option 'k'\n  got:   'maybe'\n  to do: {todo}"
+        "the setting has a value that cannot work\n"
+        f"  where: configuration key k, {here}\n  got:   'maybe'\n  to do: {todo}"
     )

@@ -61,13 +61,14 @@ def test_a_source_has_its_own_record_limit_and_a_fair_share_of_bytes(tmp_path: P
 
 @pytest.mark.parametrize("value", ["many", "0", "-1", "1.5", "", "10mb"])
 def test_a_limit_that_cannot_work(value: str, tmp_path: Path) -> None:
+    todo = "write 1 or more" if value in ("0", "-1") else "write a whole number"
     with pytest.raises(ConfigurationError) as caught:
         Engine(plan_of(), tmp_path, options={"settings": {"penstock.batch.max-records": value}})
     assert str(caught.value) == (
-        "a batch cannot be bounded by this value\n"
-        "  where: setting penstock.batch.max-records\n"
+        "the setting has a value that cannot work\n"
+        "  where: configuration key penstock.batch.max-records\n"
         f"  got:   {value!r}\n"
-        "  to do: write a whole number above zero, for instance 400000"
+        f"  to do: {todo}"
     )
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import os
 
 import pytest
@@ -171,9 +172,10 @@ def test_a_restart_strategy_survives_the_way_through_the_configuration(strategy)
 def test_an_unknown_restart_strategy():
     with pytest.raises(ConfigurationError) as caught:
         create(Configuration().set_string("restart-strategy.type", "hope"))
+    here = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
     assert str(caught.value) == (
-        "there is no such restart strategy\n"
-        "  where: configuration key restart-strategy.type\n"
+        "the setting has a value that cannot work\n"
+        f"  where: configuration key restart-strategy.type, {here}\n"
         "  got:   'hope'\n"
         "  to do: use one of: none, fixed-delay, failure-rate, exponential-delay"
     )

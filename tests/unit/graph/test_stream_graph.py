@@ -6,7 +6,7 @@ from penstock.common import Configuration
 from penstock.core.functions import CoMapFunction
 from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.datastream.stream_execution_environment import build_graph, build_plan
-from penstock.errors import ConfigurationError, GraphError
+from penstock.errors import GraphError
 from tests.unit.graph.programs import NamedSource, environment, first, source
 
 
@@ -107,19 +107,6 @@ def test_batch_mode_refuses_an_unbounded_source():
         "runtime mode BATCH needs sources that end, and this one does not\n"
         "  where: 'Source: endless', built at job.py:1\n"
         "  to do: set the mode to STREAMING or AUTOMATIC, or read from a bounded source"
-    )
-
-
-def test_an_unknown_runtime_mode():
-    env = environment(1, execution__runtime_mode="BATCHED")
-    source(env).print()
-    with pytest.raises(ConfigurationError) as caught:
-        build_plan(env)
-    assert str(caught.value) == (
-        "there is no such runtime mode\n"
-        "  where: configuration key execution.runtime-mode\n"
-        "  got:   'BATCHED'\n"
-        "  to do: use one of: STREAMING, BATCH, AUTOMATIC"
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.common.options import JOB_PARAMETERS
 from penstock.core.io import BatchRead, Position, SplitRange
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
@@ -192,7 +193,7 @@ class Coordinator:
                     wake=self._news.set,
                     fail=self._fail,
                     job_id=self._job_id,
-                    job_parameters=self._plan.settings.get("pipeline.global-job-parameters") or {},
+                    job_parameters=JOB_PARAMETERS.read(self._plan.settings),
                 )
                 self._sources[operator.uid] = source
                 source.start()

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.core.checkpoints import INTERVAL_KEY, CheckpointTimes
+from penstock.common.options import CHECKPOINT_INTERVAL
+from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
 from penstock.runtime.codec import dumps, loads
@@ -35,8 +36,8 @@ class SinkOperator(Operator):
             lambda: scope.time,
             restored,
             watermark=lambda: self.watermark,
-            checkpoints=CheckpointTimes.from_setting(
-                self.context.setting(INTERVAL_KEY, None), batch_mode=self.batch_mode
+            checkpoints=CheckpointTimes.of(
+                self.context.setting(CHECKPOINT_INTERVAL), batch_mode=self.batch_mode
             ),
             uid=self.plan.uid,
             job_id=self.context.get_job_id(),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.common.options import TIME_CHARACTERISTIC, WATERMARK_RECORDS
 from penstock.core.io import BatchRead, ReaderContext, SourceBatch, SourceReader, SplitRange
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.operators.base import Operator
-from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, WatermarkSource
+from penstock.runtime.watermarks import WatermarkSource
 
 #: Stands among the splits of a subtask that has none.
 _NO_SPLIT = ""
@@ -25,9 +26,8 @@ class SourceOperator(Operator):
         #: Made when there is something to read: many a batch has nothing for a subtask.
         self._reader: SourceReader | None = None
         self._splits: dict[str, WatermarkSource] = {}
-        self._interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
-        characteristic = str(self.context.setting("pipeline.time-characteristic", ""))
-        self._ingestion = characteristic.replace("_", "").lower() == "ingestiontime"
+        self._interval = self.context.setting(WATERMARK_RECORDS)
+        self._ingestion = self.context.setting(TIME_CHARACTERISTIC) == "IngestionTime"
         self._idle = False
         if getattr(self.spec.strategy, "alignment", None) is not None:
             self.context.metrics.gauge(ALIGNMENT_METRIC, self._alignment_watermark)

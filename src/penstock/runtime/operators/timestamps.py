@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.common.options import WATERMARK_RECORDS
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.operators.base import Operator
-from penstock.runtime.watermarks import DEFAULT_INTERVAL, INTERVAL_SETTING, WatermarkSource
+from penstock.runtime.watermarks import WatermarkSource
 
 
 class TimestampsOperator(Operator):
@@ -16,7 +17,7 @@ class TimestampsOperator(Operator):
     def open(self) -> None:
         """Make the generator."""
         super().open()
-        interval = int(self.context.setting(INTERVAL_SETTING, DEFAULT_INTERVAL))
+        interval = self.context.setting(WATERMARK_RECORDS)
         self._marks = WatermarkSource(
             self.plan, self.spec.strategy, self.scope, interval, self._changed
         )

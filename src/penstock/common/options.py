@@ -1,0 +1,298 @@
+"""Every setting that Penstock knows: key, type, default, meaning, and older keys.
+
+To add one, declare it here; `make options` then writes the tables of README.md and docs. Whoever
+needs its value reads it with `OPTION.read(settings)`. All settings are parsed when a job is
+submitted, so that a mistake is told with the file or line that it stands in, and never by a task.
+"""
+
+from __future__ import annotations
+
+from penstock.common.config_options import ConfigOption
+from penstock.common.option_registry import MORE, add_option
+from penstock.common.option_values import (
+    AMOUNT,
+    COUNT,
+    at_least,
+    one_of,
+    optional,
+    optional_duration,
+    optional_text,
+    parse_bool,
+    parse_duration,
+    parse_float,
+    parse_map,
+    parse_memory,
+    parse_texts,
+    to_text,
+)
+from penstock.common.time import Duration
+
+# ---- where and how a job runs -----------------------------------------------------------------
+
+PARALLELISM = add_option(
+    "parallelism.default", optional(COUNT), None, "subtasks of an operator", shown="number of cores"
+)
+MASTER = add_option("penstock.master", optional_text, None, "Spark master", shown="`local[cores]`")
+RUNTIME_MODE = add_option(
+    "execution.runtime-mode",
+    one_of("STREAMING", "BATCH", "AUTOMATIC"),
+    "STREAMING",
+    "`STREAMING`, `BATCH` or `AUTOMATIC`",
+)
+TARGET = add_option(
+    "execution.target", to_text, "spark", "the engine: `spark`, or `in-process` for tests"
+)
+
+# ---- checkpoints and restarts -----------------------------------------------------------------
+
+CHECKPOINT_DIR = add_option(
+    "execution.checkpointing.dir",
+    optional_text,
+    None,
+    "where a job keeps what it needs to go on",
+    older=("state.checkpoints.dir",),
+    shown="a temporary folder",
+)
+RETENTION = add_option(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    one_of("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
+    "NO_EXTERNALIZED_CHECKPOINTS",
+    "`RETAIN_ON_CANCELLATION` keeps that of a cancelled job",
+    shown="removed",
+)
+CHECKPOINT_INTERVAL = add_option(
+    "execution.checkpointing.interval",
+    optional_duration,
+    None,
+    "how often output is published",
+    shown="with every batch",
+)
+SAVEPOINT_DIR = add_option(
+    "execution.checkpointing.savepoint-dir",
+    optional_text,
+    None,
+    "folder of savepoints that name none",
+    older=("state.savepoints.dir",),
+    rank=MORE,
+)
+RESTART_TYPE = add_option(
+    "restart-strategy.type",
+    optional(
+        one_of(
+            "none",
+            "fixed-delay",
+            "failure-rate",
+            "exponential-delay",
+            also={
+                "off": "none",
+                "disable": "none",
+                "fixeddelay": "fixed-delay",
+                "failurerate": "failure-rate",
+                "exponentialdelay": "exponential-delay",
+            },
+        )
+    ),
+    None,
+    "`none`, `fixed-delay`, `failure-rate`, `exponential-delay`",
+    older=("restart-strategy",),
+    shown="`exponential-delay` if an interval is set, else `none`",
+)
+_FIXED, _RATE = "restart-strategy.fixed-delay.", "restart-strategy.failure-rate."
+_EXPONENTIAL = "restart-strategy.exponential-delay."
+FIXED_ATTEMPTS = add_option(_FIXED + "attempts", AMOUNT, 1, "restarts before giving up", rank=MORE)
+FIXED_DELAY = add_option(
+    _FIXED + "delay", parse_duration, Duration.of_seconds(1), "pause before a restart", rank=MORE
+)
+RATE_FAILURES = add_option(
+    _RATE + "max-failures-per-interval",
+    AMOUNT,
+    1,
+    "failures within the interval that are followed by a restart",
+    rank=MORE,
+)
+RATE_INTERVAL = add_option(
+    _RATE + "failure-rate-interval",
+    parse_duration,
+    Duration.of_minutes(1),
+    "the interval in which failures are counted",
+    rank=MORE,
+)
+RATE_DELAY = add_option(
+    _RATE + "delay", parse_duration, Duration.of_seconds(1), "pause before a restart", rank=MORE
+)
+BACKOFF_INITIAL = add_option(
+    _EXPONENTIAL + "initial-backoff",
+    parse_duration,
+    Duration.of_seconds(1),
+    "pause before the first restart",
+    rank=MORE,
+)
+BACKOFF_MAX = add_option(
+    _EXPONENTIAL + "max-backoff", parse_duration, Duration.of_minutes(1), "longest pause", rank=MORE
+)
+BACKOFF_MULTIPLIER = add_option(
+    _EXPONENTIAL + "backoff-multiplier",
+    at_least(1.0, parse_float),
+    1.5,
+    "by how much the pause grows with each failure",
+    rank=MORE,
+)
+BACKOFF_RESET = add_option(
+    _EXPONENTIAL + "reset-backoff-threshold",
+    parse_duration,
+    Duration.of_hours(1),
+    "time without a failure after which the pause is the first one again",
+    rank=MORE,
+)
+BACKOFF_ATTEMPTS = add_option(
+    _EXPONENTIAL + "attempts-before-reset-backoff",
+    optional(AMOUNT),
+    None,
+    "restarts before giving up",
+    shown="no limit",
+    rank=MORE,
+)
+
+# ---- batches, watermarks, workers -------------------------------------------------------------
+
+BATCH_RECORDS = add_option(
+    "penstock.batch.max-records", COUNT, 400_000, "most records of a source in a batch"
+)
+BATCH_BYTES = add_option(
+    "penstock.batch.max-bytes",
+    at_least(1, parse_memory),
+    64 << 20,
+    "most bytes in a batch",
+    shown="`64 mb`",
+)
+WATERMARK_RECORDS = add_option(
+    "penstock.watermark.records",
+    COUNT,
+    8192,
+    "records between two questions to a periodic watermark generator",
+)
+WATERMARK_TRACE = add_option(
+    "penstock.watermark.trace", parse_bool, False, "print how time passes at operators", rank=MORE
+)
+TRACE_OPERATOR: ConfigOption[tuple[str, ...]] = add_option(
+    "penstock.watermark.trace.operator",
+    parse_texts,
+    (),
+    "names or uids of operators to trace, parted by commas",
+    shown="windows and joins",
+    rank=MORE,
+)
+TRACE_TIMELINE = add_option(
+    "penstock.watermark.trace.timeline",
+    optional_text,
+    None,
+    "file for a drawing of the trace, `.html` or `.png`",
+    rank=MORE,
+)
+CACHE_BYTES = add_option(
+    "penstock.worker.cache-bytes",
+    parse_memory,
+    1 << 30,
+    "state that a worker keeps in memory",
+    shown="`1 gb`",
+)
+
+# ---- Spark's log ------------------------------------------------------------------------------
+
+LOG_LEVEL = add_option(
+    "penstock.spark.log-level",
+    one_of("off", "fatal", "error", "warn", "info", "debug", "trace", "all"),
+    "warn",
+    "what Spark writes to its log",
+)
+LOG_FILE = add_option(
+    "penstock.spark.log-file",
+    optional_text,
+    None,
+    "where that log goes; read when Spark starts",
+    shown="a temporary file, kept if Spark fails",
+)
+
+# ---- Python of the workers --------------------------------------------------------------------
+
+PYTHON_FILES: ConfigOption[tuple[str, ...]] = add_option(
+    "python.files",
+    parse_texts,
+    (),
+    "files, folders and zip files for the workers' path, parted by commas",
+    shown="",
+)
+PYTHON_ARCHIVES: ConfigOption[tuple[str, ...]] = add_option(
+    "python.archives",
+    parse_texts,
+    (),
+    "archives unpacked in the workers' working directory, `file#target`, parted by commas",
+    shown="",
+)
+PYTHON_REQUIREMENTS = add_option(
+    "python.requirements",
+    optional_text,
+    None,
+    "a requirements file for the workers, `file#folder of packages`",
+)
+PYTHON_EXECUTABLE = add_option(
+    "python.executable", optional_text, None, "the workers' interpreter", shown="the program's own"
+)
+
+# ---- the program ------------------------------------------------------------------------------
+
+JOB_NAME = add_option(
+    "pipeline.name", optional_text, None, "name of jobs that `execute` gives none", rank=MORE
+)
+MAX_PARALLELISM = add_option(
+    "pipeline.max-parallelism",
+    optional(COUNT),
+    None,
+    "key groups of an operator: its largest parallelism ever",
+    shown="from the parallelism",
+    rank=MORE,
+)
+CHAINING = add_option(
+    "pipeline.operator-chaining.enabled",
+    parse_bool,
+    True,
+    "show operators that follow each other as one",
+    older=("pipeline.operator-chaining",),
+    rank=MORE,
+)
+CHAIN_DIFFERENT = add_option(
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+    parse_bool,
+    True,
+    "chain operators of different maximum parallelism",
+    rank=MORE,
+)
+TIME_CHARACTERISTIC = add_option(
+    "pipeline.time-characteristic",
+    optional(one_of("ProcessingTime", "IngestionTime", "EventTime")),
+    None,
+    "`ProcessingTime`, `IngestionTime` or `EventTime`: what windows follow that name no time",
+    rank=MORE,
+)
+AUTO_UIDS = add_option(
+    "pipeline.auto-generate-uids",
+    parse_bool,
+    True,
+    "`false`: an operator with state needs a uid",
+    rank=MORE,
+)
+JOB_PARAMETERS: ConfigOption[dict[str, str]] = add_option(
+    "pipeline.global-job-parameters",
+    parse_map,
+    {},
+    "what functions find in their runtime context, `a:1,b:2`",
+    rank=MORE,
+)
+LOCAL_TIME_ZONE = add_option(
+    "table.local-time-zone",
+    optional_text,
+    None,
+    "time zone that times are shown in",
+    shown="the machine's",
+    rank=MORE,
+)
