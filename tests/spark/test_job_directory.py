@@ -108,10 +108,10 @@ def test_without_a_setting_the_folder_is_temporary() -> None:
     ("end", "retention", "kept"),
     [
         ({"finished": True}, "RETAIN_ON_CANCELLATION", False),
-        ({"cancelled": True}, "", False),
+        ({"cancelled": True}, "NO_EXTERNALIZED_CHECKPOINTS", False),
         ({"cancelled": True}, "DELETE_ON_CANCELLATION", False),
         ({"cancelled": True}, "RETAIN_ON_CANCELLATION", True),
-        ({}, "", True),
+        ({}, "NO_EXTERNALIZED_CHECKPOINTS", True),
     ],
 )
 def test_what_stays(tmp_path: Path, end: dict[str, bool], retention: str, kept: bool) -> None:

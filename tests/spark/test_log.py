@@ -7,11 +7,9 @@ from pathlib import Path
 
 import py4j.java_gateway
 import pytest
-from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
 from penstock.spark.gateway import JvmFolder, is_not_from_py4j, start_jvm
-from penstock.spark.session import open_session
 from tests.spark.conftest import RunProgram
 
 PROGRAM = Path(__file__).parent / "programs" / "log_level.py"
@@ -22,17 +20,6 @@ def test_the_level_of_each_job(run_program: RunProgram, tmp_path: Path) -> None:
     with run_program(PROGRAM, tmp_path / "spark.log") as program:
         assert program.finish() == "1\nerror False\n1\ninfo True\n1\noff False\n"
     assert (tmp_path / "spark.log").exists()
-
-
-def test_a_level_that_is_none(session: SparkSession) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        open_session({"penstock.spark.log-level": "loud"}, 1)
-    assert str(caught.value) == (
-        "there is no log level of that name\n"
-        "  where: configuration key penstock.spark.log-level\n"
-        "  got:   'loud'\n"
-        "  to do: use one of: off, fatal, error, warn, info, debug, trace, all"
-    )
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
