@@ -165,6 +165,13 @@ BATCH_BYTES = add_option(
     "most bytes in a batch",
     shown="`64 mb`",
 )
+PENDING_CHECKPOINTS = add_option(
+    "penstock.publish.max-pending-checkpoints",
+    COUNT,
+    2,
+    "checkpoints that may wait for being published before no further batch begins",
+    rank=MORE,
+)
 WATERMARK_RECORDS = add_option(
     "penstock.watermark.records",
     COUNT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 from penstock.common.config_options import ConfigOption
@@ -67,6 +68,11 @@ class OperatorRuntimeContext(RuntimeContext):
         """Return a setting of the job."""
         return option.read(self._settings)
 
+    @property
+    def job_folder(self) -> str | None:
+        """The coordinator's folder, if the engine told of it."""
+        return self._settings.get(JOB_FOLDER_SETTING)
+
     def get_job_id(self) -> str:
         """Return the id of the job."""
         return str(self._settings.get(JOB_ID_SETTING, ""))
@@ -93,8 +99,12 @@ class OperatorRuntimeContext(RuntimeContext):
 
     def get_job_parameter(self, key: str, default_value: str | None = None) -> str | None:
         """Return a global job parameter."""
-        parameters: dict[str, str] = JOB_PARAMETERS.read(self._settings)
-        return parameters.get(key, default_value)
+        return self._job_parameters.get(key, default_value)
+
+    @cached_property
+    def _job_parameters(self) -> dict[str, str]:
+        # Functions ask for them record by record.
+        return JOB_PARAMETERS.read(self._settings)
 
     def get_metrics_group(self) -> MetricGroup:
         """Return the group in which this function's metrics are registered."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.common.options import JOB_PARAMETERS
+from penstock.common.options import JOB_PARAMETERS, PENDING_CHECKPOINTS
 from penstock.core.io import BatchRead, Position, SplitRange
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
@@ -22,11 +22,7 @@ from penstock.runtime.coordinator.control import (
 )
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
-from penstock.runtime.coordinator.publisher import (
-    DEFAULT_PENDING,
-    PENDING_SETTING,
-    Publisher,
-)
+from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
@@ -93,7 +89,7 @@ class Coordinator:
             self._log,
             job_id=job_id,
             interval_ms=publish_interval_ms,
-            max_pending=int(settings.get(PENDING_SETTING, DEFAULT_PENDING)),
+            max_pending=PENDING_CHECKPOINTS.read(settings),
             stopping=self._is_stopping,
             on_published=self._note_published,
             on_failure=self._fail,

@@ -24,10 +24,6 @@ from penstock.runtime.coordinator.storage import JobDirectory
 
 _logger = logging.getLogger(__name__)
 
-#: How many checkpoints may wait for being published before no further batch begins.
-PENDING_SETTING = "penstock.publish.max-pending-checkpoints"
-DEFAULT_PENDING = 2
-
 
 class Publisher:
     """The committers of a job, and the thread that calls them.
@@ -47,7 +43,7 @@ class Publisher:
         *,
         job_id: str,
         interval_ms: int | None,
-        max_pending: int = DEFAULT_PENDING,
+        max_pending: int,
         stopping: Callable[[], bool] = lambda: False,
         on_published: Callable[[int, Offset], None] = lambda batch_id, end: None,
         on_failure: Callable[[BaseException], None] = lambda error: None,

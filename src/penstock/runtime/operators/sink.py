@@ -12,7 +12,6 @@ from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.context import JOB_FOLDER_SETTING
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.operators.base import Operator
 
@@ -47,7 +46,7 @@ class SinkOperator(Operator):
         self._writer = self.spec.sink.create_writer(context)
 
     def _shared_folder(self) -> str | None:
-        job = self.context.setting(JOB_FOLDER_SETTING, None)
+        job = self.context.job_folder
         if job is None or not os.path.isdir(job):
             return None
         return JobDirectory(job).folder("sinks", self.plan.uid)
