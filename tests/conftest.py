@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 TESTS = Path(__file__).parent
-ON_SPARK = TESTS / "spark"
+#: What needs Java: Spark sessions, and servers such as Kafka.
+ON_SPARK = {TESTS / "spark", TESTS / "services"}
 
 
 class NoSpark:
@@ -32,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if ON_SPARK in item.path.parents:
+        if ON_SPARK.intersection(item.path.parents):
             item.add_marker(pytest.mark.spark)
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
 
@@ -42,6 +43,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if TESTS in collection_path.parents and collection_path.suffix == ".py":
         return None if collection_path.name.startswith(("test_", "conftest")) else True
     # Modules there may import pyspark, which is not to be had in such a run.
-    if config.getoption("markexpr") == "not spark" and collection_path == ON_SPARK:
+    if config.getoption("markexpr") == "not spark" and collection_path in ON_SPARK:
         return True
     return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.arch.sources import ROOT, python_files, relative
 
-CODE = python_files("src", "examples", "bench", "scripts")
+CODE = python_files("src", "examples", "bench", "scripts", "tools")
 ALL_PYTHON = CODE + python_files("tests")
 TEXTS = sorted([*ROOT.glob("*.md"), ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / ".ci/run"])
 MAX_MODULE_LINES = 500

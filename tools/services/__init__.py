@@ -1,0 +1,25 @@
+"""Real servers for tests and demos: Kafka, MariaDB, PostgreSQL, Redis, OpenSearch, RabbitMQ.
+
+Each runs on free ports of the loopback interface, with its data in a scratch folder. As a command:
+
+    python -m tools.services start kafka mariadb    # installs what is missing; prints addresses
+    python -m tools.services status
+    python -m tools.services stop
+
+From Python: `start(KINDS["kafka"], folder)` returns a `Server` to kill, pause and start again.
+"""
+
+from tools.services.kafka import Kafka
+from tools.services.mariadb import MariaDb
+from tools.services.opensearch import OpenSearch
+from tools.services.postgres import Postgres
+from tools.services.rabbitmq import RabbitMq
+from tools.services.redis import Redis
+from tools.services.server import Kind, Server, start
+
+#: Every kind of server by its name.
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (Kafka(), MariaDb(), Postgres(), Redis(), OpenSearch(), RabbitMq())
+}
+
+__all__ = ["KINDS", "Kind", "Server", "start"]
