@@ -28,6 +28,8 @@ from penstock.testing.local_executor import DictSlotStore, LocalJob
 
 
 class Mean(AggregateFunction):
+    mergeable = True
+
     def create_accumulator(self) -> tuple[int, int]:
         return 0, 0
 

@@ -92,6 +92,8 @@ class Remind(KeyedProcessFunction):
 class Sum(AggregateFunction):
     """Add up values, beside their key."""
 
+    mergeable = True
+
     def create_accumulator(self):
         return 0, 0
 

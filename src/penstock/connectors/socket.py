@@ -66,6 +66,9 @@ class SocketSource(ReceiverSource):
         self._max_retry = max_retry
         self._settings = settings
 
+    def identity(self) -> str:
+        return f"{self._host}:{self._port}"
+
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         def make(subtask: int, log: ReceiverLog, state: bytes | None) -> Receiver:
             return _SocketReceiver(self._host, self._port, self._delimiter, self._max_retry, log)

@@ -46,6 +46,9 @@ class SocketSink(Sink):
         self._encode = encode or str
         self._max_retry = max_retry
 
+    def identity(self) -> str:
+        return f"{self._host}:{self._port}"
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _EncodingWriter(self._encode)
 

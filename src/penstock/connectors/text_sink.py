@@ -52,6 +52,9 @@ class TextSink(Sink):
         self._encode = encode or str
         self._delimiter = delimiter
 
+    def identity(self) -> str:
+        return self._path
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _LineWriter(self._encode, self._delimiter.encode())
 

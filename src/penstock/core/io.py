@@ -199,6 +199,13 @@ class Source(ABC):
         """Return the type of the records if the source knows it. Default: it does not."""
         return None
 
+    def identity(self) -> str:
+        """Return what tells this source from others of its class: a path, a topic.
+
+        It is part of the uid that a source without one is given. Default: nothing.
+        """
+        return ""
+
     def create_reader(self, context: ReaderContext) -> SourceReader:
         """Return the half that lives in a worker. Default: one that calls `read`."""
         return _RangeReader(self)
@@ -323,6 +330,13 @@ class Committer:
 
 class Sink(ABC):
     """A place that records go to. Must be picklable: it is shipped to the workers."""
+
+    def identity(self) -> str:
+        """Return what tells this sink from others of its class: a path, a topic.
+
+        It is part of the uid that a sink without one is given. Default: nothing.
+        """
+        return ""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

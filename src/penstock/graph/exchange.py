@@ -6,6 +6,9 @@ of a level run side by side in the same slots; level 0 runs inside the source's 
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 from penstock.errors import GraphError
 from penstock.graph.job_graph import build_job_graph
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
@@ -29,7 +32,8 @@ def place(graph: StreamGraph) -> ExecutionPlan:
         for vertex in build_job_graph(graph).vertices
         for node in vertex.operators
     }
-    edges = {edge.id: _plan_edge(edge, levels) for edge in graph.edges()}
+    names = _edge_names(graph)
+    edges = {edge.id: _plan_edge(edge, levels, names[edge.id]) for edge in graph.edges()}
     operators = tuple(
         _plan_operator(node, levels[node.id], origins.get(node.id), edges, chains[node.id])
         for node in graph.nodes.values()
@@ -69,7 +73,20 @@ def _exchanges(edge: StreamEdge) -> int:
     return 0 if isinstance(edge.partitioner, Forward) else 1
 
 
-def _plan_edge(edge: StreamEdge, levels: dict[int, int]) -> PlanEdge:
+def _edge_names(graph: StreamGraph) -> dict[int, str]:
+    """Name edges by the uids of their ends, the input and the side output."""
+    names: dict[int, str] = {}
+    alike: Counter[str] = Counter()
+    for edge in graph.edges():
+        ends = (graph.node(edge.source).uid, edge.output_tag or "", graph.node(edge.target).uid)
+        name = json.dumps([*ends, edge.input_index])
+        alike[name] += 1
+        # A stream that is united with itself has two edges between the same ends.
+        names[edge.id] = name if alike[name] == 1 else f"{name} {alike[name]}"
+    return names
+
+
+def _plan_edge(edge: StreamEdge, levels: dict[int, int], name: str) -> PlanEdge:
     return PlanEdge(
         id=edge.id,
         source=edge.source,
@@ -78,6 +95,7 @@ def _plan_edge(edge: StreamEdge, levels: dict[int, int]) -> PlanEdge:
         partitioner=edge.partitioner,
         crosses=levels[edge.source] < levels[edge.target],
         output_tag=edge.output_tag,
+        name=name,
     )
 
 
@@ -96,6 +114,7 @@ def _plan_operator(
         site=node.site,
         inputs=tuple(edges[edge.id] for edge in node.in_edges),
         outputs=tuple(edges[edge.id] for edge in node.out_edges),
+        own_max_parallelism=node.own_max_parallelism,
         origin=origin,
         chain=chain,
         converter=None if keeps_type else make_converter(node.output_type),

@@ -28,6 +28,8 @@ class PlanEdge:
     partitioner: Partitioner
     crosses: bool
     output_tag: str | None = None  # tag id of a side output
+    #: What outlives a run is known by it: made of the uids at both ends.
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class PlanOperator:
     site: CallSite | None
     inputs: tuple[PlanEdge, ...]
     outputs: tuple[PlanEdge, ...]
+    #: Whether the user set the maximum parallelism; else an earlier run's is kept.
+    own_max_parallelism: bool = False
+    #: How the state is laid out, where an earlier run decides it; None: as suits the spec best.
+    layout: str | None = None
     #: At level 0: id of the source operator in whose reader this operator runs.
     origin: int | None = None
     #: Name of the chain (Flink's task) that the operator belongs to, for metrics and drawings.

@@ -26,12 +26,15 @@ class OperatorSpec:
 
     #: Whether the operator works under the key of its (first) input.
     keyed = False
+    #: How its state is laid out: state of one operator can be read by another of the same layout.
+    state_layout = "function"
 
 
 @dataclass(frozen=True)
 class SourceSpec(OperatorSpec):
     source: Any  # core.io.Source
     strategy: Any = None  # common.WatermarkStrategy, applied per split
+    state_layout = "source"
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class TimestampsSpec(OperatorSpec):
     """assign_timestamps_and_watermarks: per subtask."""
 
     strategy: Any
+    state_layout = "timestamps"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class ReduceSpec(OperatorSpec):
 
     function: Any
     keyed = True
+    state_layout = "rolling"
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class FoldSpec(OperatorSpec):
     initial: Any
     function: Any
     keyed = True
+    state_layout = "rolling"
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class WithStateSpec(OperatorSpec):
     function: Any  # callable (record, state or None) -> (result, new state or None)
     method: str  # "map", "flat_map" or "filter": what the result is
     keyed = True
+    state_layout = "with-state"
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,7 @@ class AsyncWaitSpec(OperatorSpec):
 @dataclass(frozen=True)
 class SinkSpec(OperatorSpec):
     sink: Any  # core.io.Sink
+    state_layout = "sink"
 
 
 @dataclass(frozen=True)
@@ -232,6 +240,7 @@ class WindowSpec(OperatorSpec):
     allowed_lateness: int = 0  # milliseconds
     late_tag: str | None = None  # tag id of the side output of late records
     keyed = True
+    state_layout = "windows"  # the runtime says more: see `runtime.layouts`
 
 
 @dataclass(frozen=True)
@@ -251,3 +260,4 @@ class IntervalJoinSpec(OperatorSpec):
     left_late_tag: str | None = None
     right_late_tag: str | None = None
     keyed = True
+    state_layout = "interval-join"

@@ -69,6 +69,7 @@ class StreamNode:
     max_parallelism: int
     site: CallSite | None
     chaining: ChainingStrategy
+    own_max_parallelism: bool = False
     user_uid: str | None = None
     uid_hash: str | None = None
     uid: str = ""
@@ -171,6 +172,7 @@ def _make_node(
         max_parallelism=max_parallelism or default_max_parallelism(operator.parallelism),
         site=operator.site,
         chaining=operator.chaining,
+        own_max_parallelism=max_parallelism is not None,
         user_uid=operator.uid,
         uid_hash=operator.uid_hash,
         description=operator.description,

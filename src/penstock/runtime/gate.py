@@ -33,6 +33,7 @@ class Gate:
 
     def __init__(self, operator: GatedOperator, channels: list[Channel]) -> None:
         self._operator = operator
+        self.channels = channels
         self._index = {channel: i for i, channel in enumerate(channels)}
         self._watermarks = [MIN_WATERMARK] * len(channels)
         self._active = [True] * len(channels)

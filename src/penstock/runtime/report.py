@@ -8,48 +8,63 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.io import Committable
+from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.envelope import (
     ACCUMULATORS,
     COMMITTABLE,
     LEVEL0_STATE,
     METRICS,
     TIMER,
+    Header,
     body_of,
     header_of,
 )
 
+#: Stands in front of a source's number in what its tasks report about timers: others have their
+#: level there.
+SOURCE_PLACES = 256
+
+#: A subtask of an operator, by uid; or of a task: a source's uid, or `level n`, and the slot.
+Place = tuple[str, int]
+
 
 @dataclass
 class BatchReport:
-    """The sink-bound envelopes of one batch, opened."""
+    """The sink-bound envelopes of one batch, opened. Operators go by their uids.
 
-    committables: dict[int, list[Committable]] = field(default_factory=dict)
-    level0: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    #: Next processing-time timer of a (level, slot), None when it has no more; changed ones only.
-    timers: dict[tuple[int, int], int | None] = field(default_factory=dict)
-    #: Accumulators of an (operator, subtask) so far; changed ones only.
-    accumulators: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
-    #: Readings of the metrics of an (operator, subtask) by name; changed ones only.
-    metrics: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    Envelopes have numbers, which are good for one run of one plan only.
+    """
+
+    committables: dict[str, list[Committable]] = field(default_factory=dict)
+    #: State of the tasks of a source, by its uid and subtask.
+    level0: dict[Place, bytes] = field(default_factory=dict)
+    #: Next processing-time timer of a task, None when it has no more; changed ones only.
+    timers: dict[Place, int | None] = field(default_factory=dict)
+    #: Accumulators of an operator's subtask so far; changed ones only.
+    accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: Readings of the metrics of an operator's subtask by name; changed ones only.
+    metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def collect(cls, payloads: Iterable[bytes]) -> BatchReport:
+    def collect(cls, payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
         """Open the sink-bound envelopes of a whole batch.
 
         Output of a sink is ordered by subtask, so that a replay records the same sequence.
         """
+        uids = {operator.id: operator.uid for operator in plan.operators}
         report = cls()
         for payload in payloads:
             header = header_of(payload)
             body = body_of(payload)
-            place = (header.node, header.channel)
+            if header.kind == TIMER:
+                report.timers[_task(header, uids)] = pickle.loads(body)
+                continue
+            place = (uids[header.node], header.channel)
             if header.kind == COMMITTABLE:
-                output = report.committables.setdefault(header.node, [])
+                output = report.committables.setdefault(place[0], [])
                 output.extend(Committable(header.channel, data) for data in pickle.loads(body))
             elif header.kind == LEVEL0_STATE:
                 report.level0[place] = body
-            elif header.kind == TIMER:
-                report.timers[place] = pickle.loads(body)
             elif header.kind == ACCUMULATORS:
                 report.accumulators[place] = pickle.loads(body)
             elif header.kind == METRICS:
@@ -57,3 +72,9 @@ class BatchReport:
         for output in report.committables.values():
             output.sort(key=lambda committable: committable.subtask)
         return report
+
+
+def _task(header: Header, uids: dict[int, str]) -> Place:
+    if header.node >= SOURCE_PLACES:
+        return uids[header.node - SOURCE_PLACES], header.channel
+    return f"level {header.node}", header.channel

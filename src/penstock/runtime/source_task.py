@@ -14,10 +14,9 @@ from penstock.runtime.envelope import LEVEL0_STATE
 from penstock.runtime.failure import describe
 from penstock.runtime.job import Job
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.report import SOURCE_PLACES
 from penstock.runtime.task import Task
 
-#: Distinguishes level-0 places from the levels of slots in what is reported about timers.
-_LEVEL0_PLACES = 256
 #: How many states back a task may be to be brought up to date rather than made anew.
 _REMEMBERED = 32
 
@@ -28,7 +27,7 @@ class _SourceTask:
     def __init__(self, job: Job, source_id: int, subtask: int) -> None:
         level0 = job.plan.at_level(0)
         operators = [op for op in level0 if source_id in (op.id, op.origin)]
-        place = (_LEVEL0_PLACES + source_id, subtask)
+        place = (SOURCE_PLACES + source_id, subtask)
         self.task = Task(job.plan, operators, 0, subtask, place)
         self.tokens: tuple[bytes, ...] = ()
         self.size = 0

@@ -28,8 +28,9 @@ from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.trace import Tracer, is_traced
 
-#: Where the parts of a task that are not keyed stand among the operators of a delta.
-_WRITERS = "\0writers"
+#: Where those parts of a task stand among the operators of a delta that belong to no operator:
+#: what exchange writers remember, by edge; the order of the channels of the operators' gates.
+WRITERS, CHANNELS = "\0writers", "\0channels"
 
 
 class Task:
@@ -53,7 +54,7 @@ class Task:
         self._saved: dict[Any, bytes] = {}
         self._loaded: dict[Any, bytes] = {}
         self._reported_timer: int | None = None
-        self._reported: dict[tuple[int, int], bytes] = {}  # by operator and kind of report
+        self._reported: dict[tuple[str, int], bytes] = {}  # by operator and kind of report
         self.operators: list[Operator] = [self._make(op) for op in operators]
         self._operator = {op.plan.id: op for op in self.operators}
         self._gates = {op.plan.id: self._gate(op) for op in self.operators}
@@ -234,12 +235,12 @@ class Task:
             self._reported_timer = next_timer
             self.outbox.send_to_sink(TIMER, *self._place, pickle.dumps(next_timer))
         for operator in self._working:
-            context, key = operator.context, operator.plan.id
+            context, plan = operator.context, operator.plan
             counts = (ACCUMULATORS, context.dump_accumulators()), (METRICS, context.read_metrics())
             for kind, body in counts:
-                if body is not None and body != self._reported.get((key, kind)):
-                    self._reported[key, kind] = body
-                    self.outbox.send_to_sink(kind, key, self.subtask, body)
+                if body is not None and body != self._reported.get((plan.uid, kind)):
+                    self._reported[plan.uid, kind] = body
+                    self.outbox.send_to_sink(kind, plan.id, self.subtask, body)
 
     # --- state ----------------------------------------------------------------------------
 
@@ -301,15 +302,24 @@ class Task:
     def _plain_state(self) -> Iterator[tuple[str, Any]]:
         for operator in self.operators:
             yield operator.plan.uid, (operator.snapshot(), self._gates[operator.plan.id].snapshot())
-        writers = {i: saved for i, w in self._writers.items() if (saved := w.snapshot())}
+        writers = {w.edge.name: saved for w in self._writers.values() if (saved := w.snapshot())}
         reported = (self._reported_timer, self._reported)
-        yield _WRITERS, (writers, reported)
+        yield WRITERS, (writers, reported)
+        if CHANNELS not in self._saved:
+            yield CHANNELS, self._channel_names()
+
+    def _channel_names(self) -> dict[str, list[tuple[str, int]]]:
+        names = {edge.id: edge.name for operator in self.operators for edge in operator.plan.inputs}
+        return {
+            self._by_id[target].uid: [(names[edge], sender) for edge, sender in gate.channels]
+            for target, gate in self._gates.items()
+        }
 
     def _restore(self, name: str, state: Any) -> None:
-        if name == _WRITERS:
+        if name == WRITERS:
             writers, (self._reported_timer, self._reported) = state
-            for edge, writer in self._writers.items():
-                writer.restore(writers.get(edge))
+            for writer in self._writers.values():
+                writer.restore(writers.get(writer.edge.name))
             return
         for operator in self.operators:
             if operator.plan.uid == name:

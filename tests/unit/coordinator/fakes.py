@@ -25,8 +25,8 @@ from penstock.core.io import (
     SplitRange,
     WriterContext,
 )
-from penstock.graph.plan import ExecutionPlan, PlanOperator
-from penstock.graph.specs import CallSite, OperatorSpec, SinkSpec, SourceSpec
+from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
+from penstock.graph.specs import CallSite, Forward, OperatorSpec, SinkSpec, SourceSpec
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.report import BatchReport
@@ -159,6 +159,10 @@ class SteeredSink(Sink, Committer):
         self.closed += 1
 
 
+#: Into the sinks: it only tells them from sources.
+EDGE = PlanEdge(1, 1, 90, 0, Forward(), crosses=False, name="edge")
+
+
 def operator(
     number: int, spec: OperatorSpec, *, parallelism: int = 1, name: str | None = None
 ) -> PlanOperator:
@@ -171,7 +175,7 @@ def operator(
         max_parallelism=128,
         level=0,
         site=SITE,
-        inputs=() if isinstance(spec, SourceSpec) else ("edge",),  # type: ignore[arg-type]
+        inputs=() if isinstance(spec, SourceSpec) else (EDGE,),
         outputs=(),
         origin=1,
     )
@@ -193,10 +197,10 @@ def plan_of(
 
 
 def output(*texts: str) -> BatchReport:
-    return BatchReport(committables={90: [Committable(0, text.encode()) for text in texts]})
+    return BatchReport(committables={"uid 90": [Committable(0, text.encode()) for text in texts]})
 
 
-def collect(payloads: Iterable[bytes]) -> BatchReport:
+def collect(payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
     reports = [pickle.loads(payload) for payload in payloads]
     return reports[0] if reports else BatchReport()
 

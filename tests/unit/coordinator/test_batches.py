@@ -173,7 +173,9 @@ def test_level_zero_state_goes_to_the_next_batch_of_the_same_subtask(tmp_path: P
     first, second = SteeredSource(a=1, b=1), SteeredSource(x=1)
     engine = Engine(plan_of(first, second, parallelism=2), tmp_path)
     engine.work = lambda reads: BatchReport(
-        level0={(r.source_id, r.subtask): (r.state or b"") + b"+" for r in reads if r.ranges}
+        level0={
+            (f"uid {r.source_id}", r.subtask): (r.state or b"") + b"+" for r in reads if r.ranges
+        }
     )
     engine.batch()
     first.available["a"] = second.available["x"] = 2
@@ -192,14 +194,19 @@ def test_offset_without_a_record_is_refused(tmp_path: Path) -> None:
     assert isinstance(engine.coordinator.failure, JobFailedError)
 
 
-def test_a_source_that_joins_later_begins_at_its_start(tmp_path: Path) -> None:
+def test_state_of_another_program_is_refused(tmp_path: Path) -> None:
     first, second = SteeredSource(a=1), SteeredSource(b=4)
     engine = Engine(plan_of(first), tmp_path)
     engine.batch()
     engine.plan = plan_of(first, second)
-    engine.restart()
-    reads = engine.batch() or []
-    assert [r.ranges for r in reads] == [[], [SplitRange("b", 0, 4)]]
+    assert str(engine.restart().failure) == (
+        "the state that is there belongs to another program\n"
+        f"  where: job directory {tmp_path}\n"
+        "  got:   'numbers-2' (uid 2) is new\n"
+        "  to do: run the program that it had, or start anew with another job name or "
+        "checkpoint directory"
+    )
+    engine.plan = plan_of(first, parallelism=2)
+    assert "  got:   'numbers-1' (uid 1): parallelism 1 is now 2\n" in str(engine.restart().failure)
     engine.plan = plan_of(first)
-    engine.restart()
-    assert engine.batch() is None
+    assert engine.restart().failure is None

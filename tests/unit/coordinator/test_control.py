@@ -20,9 +20,11 @@ def with_timer(tmp_path: Path, after: int) -> tuple[Engine, int]:
     """Return an engine whose first batch left a timer in slot 2 of level 1."""
     engine = Engine(plan_of(SteeredSource(a=1)), tmp_path)
     at = engine.clock.now + after
-    engine.work = lambda reads: BatchReport(timers={(1, 2): at, (1, 0): at + 5000, (2, 0): None})
+    engine.work = lambda reads: BatchReport(
+        timers={("level 1", 2): at, ("level 1", 0): at + 5000, ("level 2", 0): None}
+    )
     engine.batch()
-    engine.work = lambda reads: BatchReport(timers={(1, 2): None})
+    engine.work = lambda reads: BatchReport(timers={("level 1", 2): None})
     return engine, at
 
 
@@ -34,7 +36,7 @@ def test_a_timer_is_offered_when_it_is_due_and_not_before(tmp_path: Path) -> Non
     [read] = engine.batch() or []
     assert read.time == at + 3
     assert read.ranges == []
-    assert engine.end_offset()["control"] == {"timers": {"1/2": at}}
+    assert engine.end_offset()["control"] == {"timers": {"level 1/2": at}}
     assert engine.batch() is None
 
 
@@ -53,7 +55,7 @@ def test_timers_are_restored(tmp_path: Path) -> None:
 
 def test_a_timer_in_the_past_fires_although_the_clock_has_jumped_back(tmp_path: Path) -> None:
     engine, at = with_timer(tmp_path, 0)
-    engine.work = lambda reads: BatchReport(timers={(1, 2): at})
+    engine.work = lambda reads: BatchReport(timers={("level 1", 2): at})
     for _ in range(3):
         engine.clock.now = at - 3_600_000
         before = engine.start_offset()["time"]
@@ -63,7 +65,7 @@ def test_a_timer_in_the_past_fires_although_the_clock_has_jumped_back(tmp_path: 
 
 def test_a_wait_ends_when_a_timer_is_due(tmp_path: Path) -> None:
     engine = Engine(plan_of(SteeredSource(a=1)), tmp_path, options={"poll_ms": 20_000})
-    engine.work = lambda reads: BatchReport(timers={(1, 0): reads[0].time + 30})
+    engine.work = lambda reads: BatchReport(timers={("level 1", 0): reads[0].time + 30})
     began = time.monotonic()
     beginning = engine.clock.now
 
@@ -157,7 +159,7 @@ def test_timers_pending_at_the_end_do_not_fire(tmp_path: Path) -> None:
     source = SteeredSource(a=1)
     source.ended = True
     engine = Engine(plan_of(source), tmp_path)
-    engine.work = lambda reads: BatchReport(timers={(1, 0): engine.clock.now})
+    engine.work = lambda reads: BatchReport(timers={("level 1", 0): engine.clock.now})
     engine.batch()
     engine.clock.now += 1000
     assert engine.batch() is None

@@ -33,7 +33,7 @@ def engine(source: SteeredSource, sink: SteeredSink, tmp_path: Path) -> Engine:
 def name_records(reads: list[BatchRead]) -> BatchReport:
     report = output(*(f"{r.start}-{r.end}" for read in reads for r in read.ranges))
     [read] = reads
-    report.level0 = {(1, 0): (read.state or b"") + b"."}
+    report.level0 = {("uid 1", 0): (read.state or b"") + b"."}
     return report
 
 

@@ -222,12 +222,14 @@ def test_uids_must_be_given_if_generated_ones_are_switched_off():
     )
 
 
-def test_generated_uids_are_hashes_of_the_place_in_the_graph():
-    def uids(*, extra: bool = False, uid: str | None = None):
+def test_generated_uids_are_hashes_of_what_an_operator_is_and_of_what_feeds_it():
+    def uids(*, extra: bool = False, uid: str | None = None, keyed: bool = False):
         env = environment(2)
         stream = source(env)
         if extra:
-            stream = stream.map(str)
+            stream = stream.map(str).filter(len)
+        if keyed:
+            stream = stream.key_by(first).reduce(max)
         reduced = stream.key_by(first).reduce(min)
         if uid:
             reduced.uid(uid)
@@ -237,7 +239,9 @@ def test_generated_uids_are_hashes_of_the_place_in_the_graph():
     plain = uids()
     assert all(len(uid) == 32 for uid in plain)
     assert uids() == plain
-    assert uids(extra=True)[-1] != plain[-1]
+    assert [uids(extra=True)[i] for i in (0, 3, 4)] == plain, "nobody is moved by a map"
+    assert uids(keyed=True)[-2:] != plain[-2:], "what is fed by another operator is another one"
+    assert uids(keyed=True)[0] == plain[0]
     assert uids(uid="totals")[1] == "totals"
 
 

@@ -81,7 +81,7 @@ def _finish(job: LocalJob) -> Any:
 
 def result_of(plan: ExecutionPlan, attempt: Attempt) -> Any:
     """Return all that an attempt gave, in a form that can be compared."""
-    report = BatchReport.collect(attempt.payloads)
+    report = BatchReport.collect(attempt.payloads, plan)
     level0 = {place: pickle.loads(state)[1] for place, state in report.level0.items()}
     outputs = (
         report.committables, level0, report.timers, report.accumulators, report.metrics,

@@ -126,7 +126,14 @@ class Planner:
                 crosses = levels[each.source] < levels[target]
                 edges.append(
                     PlanEdge(
-                        number, each.source, target, each.index, each.partitioner, crosses, each.tag
+                        number,
+                        each.source,
+                        target,
+                        each.index,
+                        each.partitioner,
+                        crosses,
+                        each.tag,
+                        f"edge-{number}",
                     )
                 )
                 number += 1

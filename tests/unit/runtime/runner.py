@@ -10,7 +10,7 @@ from penstock.core.io import BatchRead, SourceBatch, SplitRange
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
 from penstock.runtime.job import Job, dump_job, load_job
-from penstock.runtime.report import BatchReport
+from penstock.runtime.report import BatchReport, Place
 from penstock.runtime.slot import run_slot
 from penstock.runtime.source_task import run_source
 
@@ -77,9 +77,9 @@ class Runner:
         self.plan = plan
         self.workers: dict[Any, Worker] = {}
         self.stores: dict[tuple[int, int], Store] = {}
-        self.level0: dict[tuple[int, int], bytes] = {}
-        self.timers: dict[tuple[int, int], int | None] = {}
-        self.accumulators: dict[tuple[int, int], Any] = {}
+        self.level0: dict[Place, bytes] = {}
+        self.timers: dict[Place, int | None] = {}
+        self.accumulators: dict[Place, Any] = {}
         self.time = 1000
         #: Everything that reached a sink up to now: (subtask, value, timestamp) by name.
         self.written: dict[str, list[tuple[int, Any, int | None]]] = {}
@@ -117,7 +117,7 @@ class Runner:
                 place = self.worker(name_of(level, slot))
                 store = stores.setdefault((level, slot), Store())
                 rows += run_slot(place.job, level, slot, payloads, store, place.cache)
-        report = BatchReport.collect(payload for _, payload in rows)
+        report = BatchReport.collect((payload for _, payload in rows), self.plan)
         if commit:
             self._commit(report, stores)
         return report
@@ -135,7 +135,7 @@ class Runner:
                 if share is not None:
                     ranges.append(SplitRange(split, 0, 0, pickle.dumps([share]), last=over))
                 splits = () if over else (split,)
-                state = self.level0.get((source.id, subtask))
+                state = self.level0.get((source.uid, subtask))
                 yield BatchRead(source.id, subtask, ranges, self.time, over, splits, state=state)
 
     def _commit(self, report: BatchReport, stores: dict[tuple[int, int], Store]) -> None:
@@ -155,9 +155,8 @@ def outputs(
     plan: ExecutionPlan, report: BatchReport
 ) -> dict[str, list[tuple[int, Any, int | None]]]:
     """Return what a batch writes to each sink, as (subtask, value, timestamp)."""
+    names = {op.uid: op.name for op in plan.operators}
     return {
-        plan.operator(sink).name: [
-            (each.subtask, *pickle.loads(each.payload)) for each in committables
-        ]
+        names[sink]: [(each.subtask, *pickle.loads(each.payload)) for each in committables]
         for sink, committables in report.committables.items()
     }

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.io import Committable
+from penstock.graph.plan import ExecutionPlan, PlanOperator
+from penstock.graph.specs import MapSpec
 from penstock.runtime.codec import freeze
 from penstock.runtime.envelope import (
     ACCUMULATORS,
@@ -27,7 +29,7 @@ from penstock.runtime.envelope import (
     seal,
     unpack_chunk,
 )
-from penstock.runtime.report import BatchReport
+from penstock.runtime.report import SOURCE_PLACES, BatchReport
 
 HEADER = Header(DATA, 2, 65535, 40000, 50000, 2**32 - 1, -(2**60))
 
@@ -94,6 +96,13 @@ def test_envelopes_of_an_edge_to_a_slot_are_counted_within_a_batch() -> None:
         assert [header_of(payload).seq for _, payload in outbox.rows] == [0, 0, 1, 0]
 
 
+def _operator(number: int, uid: str) -> PlanOperator:
+    return PlanOperator(number, uid, uid, MapSpec(str), 2, 128, 0, None, (), ())
+
+
+_PLAN = ExecutionPlan("job", (_operator(3, "three"), _operator(9, "nine")), slots=2, levels=1)
+
+
 def test_a_report_holds_what_the_whole_batch_tells() -> None:
     from_second, from_first = Outbox(1, 1), Outbox(1, 0)
     for outbox in (from_second, from_first):
@@ -103,15 +112,21 @@ def test_a_report_holds_what_the_whole_batch_tells() -> None:
     from_first.send_to_sink(LEVEL0_STATE, 3, 0, b"state")
     from_first.send_to_sink(TIMER, 1, 0, pickle.dumps(500))
     from_second.send_to_sink(TIMER, 1, 1, pickle.dumps(None))
+    from_second.send_to_sink(TIMER, SOURCE_PLACES + 3, 1, pickle.dumps(7))
     from_second.send_to_sink(ACCUMULATORS, 9, 1, pickle.dumps({"n": 3}))
     rows = from_second.rows + from_first.rows
-    report = BatchReport.collect(payload for _, payload in rows)
+    report = BatchReport.collect((payload for _, payload in rows), _PLAN)
     assert report.committables == {
-        9: [Committable(0, b"a"), Committable(0, b"b"), Committable(1, b"c"), Committable(1, b"d")]
+        "nine": [
+            Committable(0, b"a"),
+            Committable(0, b"b"),
+            Committable(1, b"c"),
+            Committable(1, b"d"),
+        ]
     }
-    assert report.level0 == {(3, 0): b"state"}
-    assert report.timers == {(1, 0): 500, (1, 1): None}
-    assert report.accumulators == {(9, 1): {"n": 3}}
+    assert report.level0 == {("three", 0): b"state"}
+    assert report.timers == {("level 1", 0): 500, ("level 1", 1): None, ("three", 1): 7}
+    assert report.accumulators == {("nine", 1): {"n": 3}}
 
 
 @pytest.mark.parametrize("count", [0, 1, 10_000])

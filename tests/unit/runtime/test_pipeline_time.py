@@ -49,12 +49,12 @@ def alarms(strategy: Any = None, parallelism: int = 1) -> Runner:
 def test_processing_time_timers_fire_before_the_first_record_of_a_batch() -> None:
     job = alarms()
     job.run({0: [("a", "processing", 1500), ("b", "processing", 1400)]}, time=1000)
-    assert job.timers == {(1, 0): 1400}
+    assert job.timers == {("level 1", 0): 1400}
     job.run({0: [("a", "none", 0)]}, time=1450)
-    assert job.timers == {(1, 0): 1500}
+    assert job.timers == {("level 1", 0): 1500}
     job.run(time=1499)
     job.run(time=1600, worker="other")
-    assert job.timers == {(1, 0): None}
+    assert job.timers == {("level 1", 0): None}
     assert job.written["sink"] == [
         (0, ("record", "a", "processing", 1000), None),
         (0, ("record", "b", "processing", 1000), None),
@@ -87,7 +87,7 @@ def test_at_the_end_of_input_event_timers_fire_and_processing_timers_do_not() ->
         ("timer", "b", 5, "E", 1, MAX_WATERMARK),
         ("timer", "a", 10**15, "E", 2, MAX_WATERMARK),
     ]
-    assert job.timers == {(1, 0): None}, "nobody waits for what will not fire"
+    assert job.timers == {("level 1", 0): None}, "nobody waits for what will not fire"
     job.run(time=3000)
     assert len(job.values()) == 5
 

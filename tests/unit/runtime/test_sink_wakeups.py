@@ -69,7 +69,7 @@ def test_a_writer_is_woken_before_the_first_record(place: str) -> None:
     sink = Input(source, Rebalance()) if place == "in a slot" else source
     plan.add(SinkSpec(PatientSink()), sink, name="sink")
     job = Runner(plan.build())
-    known = (1, 0) if place == "in a slot" else (256, 0)
+    known = ("level 1", 0) if place == "in a slot" else ("uid-0", 0)
     job.run({0: ["a"]}, time=1000, worker="x")
     assert job.timers == {known: 1100}
     job.run({0: ["b"]}, time=1099, worker="y")

@@ -217,13 +217,13 @@ def test_accumulators_add_up_over_batches_and_workers(partitioner: Any) -> None:
     plan.sink(counting)
     job = Runner(plan.build())
     job.run({0: [1, 2]}, worker="x")
-    assert job.accumulators[counting, 0]["records"].get_local_value() == 2
+    assert job.accumulators[f"uid-{counting}", 0]["records"].get_local_value() == 2
     report = job.run({0: [3]}, worker="y")
-    assert report.accumulators[counting, 0]["records"].get_local_value() == 3
+    assert report.accumulators[f"uid-{counting}", 0]["records"].get_local_value() == 3
     report = job.run(worker="x")
     assert report.accumulators == {}, "nothing new, nothing told"
     job.run({0: [4]}, worker="x")
-    assert job.accumulators[counting, 0]["records"].get_local_value() == 4
+    assert job.accumulators[f"uid-{counting}", 0]["records"].get_local_value() == 4
 
 
 class OpenPart(SinkWriter):

@@ -163,6 +163,8 @@ class Everything(ProcessWindowFunction):
 class Totals(AggregateFunction):
     """Sum and number of the values."""
 
+    mergeable = True
+
     def create_accumulator(self):
         return [0, 0]  # can be changed in place, and is
 

@@ -36,6 +36,8 @@ LATE = OutputTag("late")
 class Floats(AggregateFunction):
     """A sum of floats: any change in the order of additions shows in the last digits."""
 
+    mergeable = True
+
     def create_accumulator(self):
         return 0.0
 

@@ -16,6 +16,8 @@ KEYS = 5
 
 
 class Sum(AggregateFunction):
+    mergeable = True
+
     def create_accumulator(self):
         return 0
 

@@ -157,6 +157,8 @@ def test_kinds_of_functions(function: Any, all_windows: bool, expected: tuple) -
 
 
 class Mean(AggregateFunction):
+    mergeable = True
+
     def create_accumulator(self):
         return 0, 0
 
@@ -259,11 +261,15 @@ def test_a_record_without_a_timestamp() -> None:
 class Pointless(Mean):
     """An aggregate whose merge is there because the interface wants it."""
 
+    mergeable = False
+
     def merge(self, acc_a, acc_b):
         return None
 
 
 class Refusing(Mean):
+    mergeable = False
+
     def merge(self, acc_a, acc_b):
         raise RuntimeError("never called")
 

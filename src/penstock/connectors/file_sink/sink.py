@@ -34,6 +34,9 @@ class RollingFileSink(Sink):
     def __init__(self, settings: FileSinkSettings) -> None:
         self._settings = settings
 
+    def identity(self) -> str:
+        return str(self._settings.base_path)
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return FileSinkWriter(self._settings, context)
 

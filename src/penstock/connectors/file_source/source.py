@@ -90,6 +90,9 @@ class FileSource(Source):
         self.bounded = interval is None
         self.fixed_splits = interval is None
 
+    def identity(self) -> str:
+        return ";".join(self._paths)
+
     @staticmethod
     def for_record_stream_format(
         stream_format: StreamFormat, *paths: str | os.PathLike[str]

@@ -32,9 +32,15 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
     ...         return accumulator[0] + value, accumulator[1] + 1
     ...     def get_result(self, accumulator):
     ...         return accumulator[0] / accumulator[1]
+    ...     mergeable = True
     ...     def merge(self, acc_a, acc_b):
     ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
     """
+
+    #: Whether sliding windows may be put together by `merge` from parts that they share, which is
+    #: less work where many of them overlap. Flink calls `merge` for session windows only, and
+    #: programs exist whose `merge` is there for the interface alone: so it must be said.
+    mergeable = False
 
     @abstractmethod
     def create_accumulator(self) -> ACC:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.core.functions import Accumulator
+from penstock.runtime.report import Place
 
 
 def accumulator_values(
-    by_subtask: Mapping[tuple[int, int], Mapping[str, Accumulator[Any, Any]]],
+    by_subtask: Mapping[Place, Mapping[str, Accumulator[Any, Any]]],
 ) -> dict[str, Any]:
     """Return one value a name, merged over all operators and subtasks that have it."""
     totals: dict[str, Accumulator[Any, Any]] = {}

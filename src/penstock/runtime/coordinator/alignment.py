@@ -14,6 +14,7 @@ from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.io import ReadLimit
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.operators.source import ALIGNMENT_METRIC
+from penstock.runtime.report import Place
 
 #: Records that an aligned source reads in a batch at most.
 ALIGNED_RECORDS = 50_000
@@ -33,7 +34,7 @@ def bounded(operator: PlanOperator, limit: ReadLimit) -> ReadLimit:
 
 def held_back(
     plan: ExecutionPlan,
-    readings: Mapping[tuple[int, int], Mapping[str, Any]],
+    readings: Mapping[Place, Mapping[str, Any]],
     ended: Collection[str],
 ) -> set[str]:
     """Return the uids of sources that must not read now.
@@ -57,12 +58,10 @@ def held_back(
     return held
 
 
-def _watermark(
-    operator: PlanOperator, readings: Mapping[tuple[int, int], Mapping[str, Any]]
-) -> int:
+def _watermark(operator: PlanOperator, readings: Mapping[Place, Mapping[str, Any]]) -> int:
     """Return the lowest watermark of a source's subtasks."""
     marks = []
     for subtask in range(operator.parallelism):
         name = f"{operator.name}.{subtask}.{ALIGNMENT_METRIC}"
-        marks.append(readings.get((operator.id, subtask), {}).get(name, MIN_WATERMARK))
+        marks.append(readings.get((operator.uid, subtask), {}).get(name, MIN_WATERMARK))
     return int(min(marks))

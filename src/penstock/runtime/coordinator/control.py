@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.core.io import Position, SplitRange
+from penstock.runtime.report import Place
 
 
-def due_timers(timers: Mapping[tuple[int, int], int], now: int) -> dict[str, int]:
-    """Return the processing-time timers that are due, by "place/subtask"."""
+def due_timers(timers: Mapping[Place, int], now: int) -> dict[str, int]:
+    """Return the processing-time timers that are due, by "task/subtask"."""
     return {f"{place}/{i}": at for (place, i), at in sorted(timers.items()) if at <= now}
 
 

@@ -27,7 +27,15 @@ from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLo
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.report import BatchReport
+from penstock.runtime.savepoint.program import (
+    describe_program,
+    dump_program,
+    load_program,
+    require_same,
+)
 
+#: File with the operators of the program that the state belongs to.
+_PROGRAM = "operators.json"
 #: How long a call that must end soon waits for a connector that does not answer.
 _PATIENCE_SECONDS = 5.0
 #: The same for a job that was cancelled or has failed, and whose output is being published.
@@ -69,7 +77,9 @@ class Coordinator:
         settings: Mapping[str, Any] | None = None,
         limits: BatchLimits | None = None,
         poll_ms: int = 100,
-        collect_report: Callable[[Iterable[bytes]], BatchReport] = BatchReport.collect,
+        collect_report: Callable[
+            [Iterable[bytes], ExecutionPlan], BatchReport
+        ] = BatchReport.collect,
     ) -> None:
         self.finished = threading.Event()
         self.failure: BaseException | None = None
@@ -147,6 +157,7 @@ class Coordinator:
         return {name: value for each in readings for name, value in each.items()}
 
     def _start(self) -> None:
+        self._check_program()
         self._check_log()
         last = self._logged
         record = None if last < 0 else self._log.require(last)
@@ -167,6 +178,14 @@ class Coordinator:
             self._tell_committed(record.end)
             if self._all_ended(record.end):
                 self._finish()
+
+    def _check_program(self) -> None:
+        """See that the state which is there is the state of this program."""
+        program = describe_program(self._plan)
+        recorded = self._directory.read(_PROGRAM)
+        if recorded is not None and self._logged >= 0:
+            require_same(load_program(recorded), program, f"job directory {self._directory.path}")
+        self._directory.write(_PROGRAM, dump_program(program))
 
     def _check_log(self) -> None:
         if self._log.published > self._logged:
@@ -279,7 +298,7 @@ class Coordinator:
         with self._lock, self._reported(raising=True):
             if self._planned_end is None:
                 raise JobFailedError(f"batch {batch_id} was committed without having been planned")
-            report = self._collect_report(payloads)
+            report = self._collect_report(payloads, self._plan)
             before = JobState() if batch_id == 0 else self._log.require(batch_id - 1).state
             state = before.after(report)
             record = BatchRecord(batch_id, self._planned_end, report.committables, state)
@@ -370,7 +389,7 @@ class Coordinator:
                 ended=uid in ended_sources(end) or (fixed and not splits),
                 splits=splits,
                 idle=are_idle(end_position, splits),
-                state=state.level0.get((operator.id, subtask)),
+                state=state.level0.get((uid, subtask)),
             )
 
     def _state_at(self, offset: Offset) -> JobState:

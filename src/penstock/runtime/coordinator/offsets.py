@@ -5,7 +5,7 @@ what its batch is for, in any process, also after a restart::
 
     {"sources": {uid: Position},
      "time": processing time of the batch in epoch milliseconds,
-     "control": {"ended": {uid: when}, "timers": {"place/subtask": when}}}
+     "control": {"ended": {uid: when}, "timers": {"task/subtask": when}}}
 
 `ended` names the sources whose end this batch, or an earlier one, has been told; `timers` are the
 tasks that asked to be visited at a time that has come. An absent part is empty.

@@ -48,7 +48,7 @@ class Publisher:
         on_published: Callable[[int, Offset], None] = lambda batch_id, end: None,
         on_failure: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
-        self._sinks = {op.id: op for op in plan.operators if isinstance(op.spec, SinkSpec)}
+        self._sinks = {op.uid: op for op in plan.operators if isinstance(op.spec, SinkSpec)}
         self._directory = directory
         self._log = log
         self._job_id = job_id
@@ -59,7 +59,7 @@ class Publisher:
         self._on_failure = on_failure
         #: Time of the last batch that was asked for, or of the start.
         self._last_time = 0
-        self._committers: dict[int, list[Committer]] = {}
+        self._committers: dict[str, list[Committer]] = {}
         # Guards the wishes and the thread; never held while a committer is called.
         self._wishes = threading.Condition()
         self._wanted: deque[int] = deque()
@@ -85,7 +85,7 @@ class Publisher:
             )
             assert isinstance(operator.spec, SinkSpec)
             with _blamed(operator, "be opened"):
-                mine = self._committers.setdefault(operator.id, [])
+                mine = self._committers.setdefault(operator.uid, [])
                 mine.append(operator.spec.sink.create_committer(context))
                 behind = operator.spec.sink.create_global_committer(context)
                 if behind is not None:
@@ -149,22 +149,22 @@ class Publisher:
 
     def recovered(self) -> None:
         """Tell the committers that all which the engine had logged at a restart is published."""
-        for operator_id, committers in self._committers.items():
+        for uid, committers in self._committers.items():
             for committer in committers:
-                with _blamed(self._sinks[operator_id], "be opened"):
+                with _blamed(self._sinks[uid], "be opened"):
                     committer.recovered()
 
     def close(self) -> None:
         """Close the committers. May be called again."""
         self.usable = False
         while self._committers:
-            operator_id, committers = self._committers.popitem()
+            uid, committers = self._committers.popitem()
             for committer in committers:
                 try:
                     committer.close()
                 except Exception:
                     # What it had to publish it has published; that it fails now loses nothing.
-                    name = self._sinks[operator_id].name
+                    name = self._sinks[uid].name
                     _logger.warning("sink %r cannot be closed", name, exc_info=True)
 
     def _work(self) -> None:
@@ -186,10 +186,10 @@ class Publisher:
 
     def _publish(self, record: BatchRecord) -> None:
         any_output = False
-        for operator_id, committables in sorted(record.committables.items()):
+        for uid, committables in sorted(record.committables.items()):
             if committables:
                 any_output = True
-                self._commit(self._sinks[operator_id], record.batch_id, committables)
+                self._commit(self._sinks[uid], record.batch_id, committables)
         if any_output:
             # A batch without output leaves no mark: publishing it again does nothing.
             self._log.mark_published(record.batch_id)
@@ -198,7 +198,7 @@ class Publisher:
 
     def _commit(self, operator: PlanOperator, batch_id: int, output: list[Committable]) -> None:
         with _blamed(operator, f"publish batch {batch_id}"):
-            for committer in self._committers[operator.id]:
+            for committer in self._committers[operator.uid]:
                 committer.commit(batch_id, output)
 
 

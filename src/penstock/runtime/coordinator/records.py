@@ -16,7 +16,7 @@ from penstock.errors import JobFailedError
 from penstock.runtime import codec
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
-from penstock.runtime.report import BatchReport
+from penstock.runtime.report import BatchReport, Place
 
 _FOLDER = "records"
 _SUFFIX = ".rec"
@@ -30,18 +30,18 @@ _KEPT = 2
 class JobState:
     """What the coordinator knows of the tasks after a batch. Never changed in place."""
 
-    #: State of the level-0 tasks by (source, subtask), as they wrote it.
-    level0: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    #: Next processing-time timer by (level, slot).
-    timers: dict[tuple[int, int], int] = field(default_factory=dict)
-    #: Accumulators by (operator, subtask) and name.
-    accumulators: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
-    #: Readings of metrics by (operator, subtask) and full name.
-    metrics: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    #: State of the level-0 tasks by the source's uid and subtask, as they wrote it.
+    level0: dict[Place, bytes] = field(default_factory=dict)
+    #: Next processing-time timer by task.
+    timers: dict[Place, int] = field(default_factory=dict)
+    #: Accumulators by operator, subtask and name.
+    accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: Readings of metrics by operator, subtask and full name.
+    metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
 
     def after(self, report: BatchReport) -> JobState:
         """Return the state after a batch that changed what `report` says."""
-        timers: dict[tuple[int, int], int | None] = {**self.timers, **report.timers}
+        timers: dict[Place, int | None] = {**self.timers, **report.timers}
         return JobState(
             {**self.level0, **report.level0},
             {place: time for place, time in timers.items() if time is not None},
@@ -52,11 +52,11 @@ class JobState:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """One batch: its end, its output by sink, and the state after it."""
+    """One batch: its end, its output by the uid of the sink, and the state after it."""
 
     batch_id: int
     end: Offset
-    committables: dict[int, list[Committable]]
+    committables: dict[str, list[Committable]]
     state: JobState
 
 

@@ -19,6 +19,7 @@ from penstock.graph.plan import PlanOperator
 from penstock.graph.specs import SourceSpec
 from penstock.runtime.coordinator.blame import blame
 from penstock.runtime.coordinator.offsets import as_json
+from penstock.runtime.report import Place
 
 _logger = logging.getLogger(__name__)
 
@@ -122,10 +123,10 @@ class HostedSource:
         with self._blamed("take note of what is committed"):
             self._running().committed(position)
 
-    def accumulators(self) -> dict[tuple[int, int], dict[str, Any]]:
-        """Return the accumulators of functions that run here, by (operator, subtask)."""
+    def accumulators(self) -> dict[Place, dict[str, Any]]:
+        """Return the accumulators of functions that run here, by operator and subtask."""
         found = {} if self._enumerator is None else self._enumerator.accumulators()
-        return {(self.operator.id, subtask): held for subtask, held in found.items()}
+        return {(self.uid, subtask): held for subtask, held in found.items()}
 
     def metrics(self) -> dict[str, Any]:
         """Return the readings of the metrics of functions that run here."""

@@ -108,4 +108,4 @@ def make_co_group_operator(
     """Return the operator for a `CoGroupSpec`."""
     spec = plan.spec
     assert isinstance(spec, CoGroupSpec)
-    return _WITH_TWO_SIDES[window_operator_class(spec)](plan, context, scope)
+    return _WITH_TWO_SIDES[window_operator_class(spec, plan.layout)](plan, context, scope)

@@ -1,11 +1,14 @@
-"""Which window operator does what a spec asks for: the quickest that can."""
+"""Which window operator does what a spec asks for: the quickest that can.
+
+Each has a layout of its own. State that was written in one is kept in it, or in the layout of the
+operator for all windows, which all others can be converted to: see `windowing.layouts`.
+"""
 
 from __future__ import annotations
 
-import dis
 from typing import Any
 
-from penstock.core.functions import AggregateFunction, Function, ProcessWindowFunction
+from penstock.core.functions import Function, ProcessWindowFunction
 from penstock.core.functions import ProcessAllWindowFunction as AllFunction
 from penstock.core.windowing import (
     DynamicEventTimeSessionWindows,
@@ -21,7 +24,7 @@ from penstock.core.windowing import (
     TumblingProcessingTimeWindows,
 )
 from penstock.graph.plan import PlanOperator
-from penstock.graph.specs import Aggregated, Folded, WindowSpec
+from penstock.graph.specs import Aggregated, CoGroupSpec, Folded, WindowSpec
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.window import WindowOperator
@@ -29,6 +32,8 @@ from penstock.runtime.operators.window_aligned import AlignedWindowOperator, Tum
 from penstock.runtime.operators.window_session import SessionWindowOperator
 from penstock.runtime.operators.window_sliced import SlicedWindowOperator
 from penstock.runtime.scope import Scope
+from penstock.runtime.state.layout import Layout
+from penstock.runtime.windowing.layouts import ALIGNED, PANES, SESSIONS, SLICES
 
 #: Windows share slices from this many windows an element on. Below it an accumulator a window is
 #: less work, and follows the order of arrival to the letter.
@@ -45,8 +50,6 @@ _DEFAULT_TRIGGERS: dict[type, type] = {
     ProcessingTimeSessionWindows: ProcessingTimeTrigger,
     DynamicProcessingTimeSessionWindows: ProcessingTimeTrigger,
 }
-#: Instructions that read a variable.
-_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")
 _SLIDING = (SlidingEventTimeWindows, SlidingProcessingTimeWindows)
 
 
@@ -56,11 +59,16 @@ def make_window_operator(
     """Return the operator for a `WindowSpec`."""
     spec = plan.spec
     assert isinstance(spec, WindowSpec)
-    return window_operator_class(spec)(plan, context, scope)
+    return window_operator_class(spec, plan.layout)(plan, context, scope)
 
 
-def window_operator_class(spec: WindowSpec) -> type[Operator]:
-    """Return the class of the operator for a spec."""
+def window_operator_class(spec: WindowSpec, layout: str | None = None) -> type[Operator]:
+    """Return the class of the operator for a spec.
+
+    :param layout: tag of the layout that state is there in already.
+    """
+    if layout is not None and Layout.parse(layout).kind == PANES:
+        return WindowOperator
     trigger = _DEFAULT_TRIGGERS.get(type(spec.assigner))
     if trigger is None or type(spec.trigger) is not trigger or spec.evictor is not None:
         return WindowOperator
@@ -73,10 +81,45 @@ def window_operator_class(spec: WindowSpec) -> type[Operator]:
     return TumblingCombineOperator
 
 
+def window_layout(spec: WindowSpec) -> Layout:
+    """Return the layout that suits a spec best."""
+    assigner = spec.assigner
+    settings = {
+        "contents": _contents(spec),
+        "time": "event" if assigner.is_event_time() else "processing",
+    }
+    kind = _KINDS[window_operator_class(spec)]
+    if kind in (ALIGNED, SLICES):
+        slide = getattr(assigner, "slide", assigner.size)
+        settings |= {
+            "size": str(assigner.size),
+            "slide": str(slide),
+            "offset": str(assigner.offset),
+        }
+    return Layout(kind, settings)
+
+
+def _contents(spec: WindowSpec) -> str:
+    if isinstance(spec, CoGroupSpec):
+        return "two-sides" if spec.evictor is None else "timed-two-sides"
+    if spec.evictor is not None:
+        return "timed-elements"
+    return "elements" if spec.combine is None else "accumulator"
+
+
+_KINDS: dict[type[Operator], str] = {
+    WindowOperator: PANES,
+    AlignedWindowOperator: ALIGNED,
+    TumblingCombineOperator: ALIGNED,
+    SlicedWindowOperator: SLICES,
+    SessionWindowOperator: SESSIONS,
+}
+
+
 def _can_be_sliced(spec: WindowSpec) -> bool:
     if spec.assigner.size < SLICED_FROM * spec.assigner.slide or isinstance(spec.combine, Folded):
         return False
-    if isinstance(spec.combine, Aggregated) and not _merges(spec.combine.function):
+    if isinstance(spec.combine, Aggregated) and not spec.combine.function.mergeable:
         return False
     return not _forgets(spec.function)
 
@@ -90,21 +133,3 @@ def _forgets(function: Any) -> bool:
     """Tell whether a window function wants to be told about each window that goes."""
     own = getattr(type(function), "clear", None)
     return own is not None and own not in (ProcessWindowFunction.clear, AllFunction.clear)
-
-
-def _merges(function: Any) -> bool:
-    """Tell whether an AggregateFunction really merges.
-
-    Flink never merges the accumulators of sliding windows, so programs exist whose `merge` is only
-    there to satisfy the interface: it returns nothing, or raises.
-    """
-    merge = type(function).merge
-    if merge is AggregateFunction.merge:
-        return False
-    code = getattr(merge, "__code__", None)
-    if code is None:
-        return True
-    loads = [each.argval for each in dis.get_instructions(code) if each.opname.startswith(_LOADS)]
-    names = {name for load in loads for name in (load if isinstance(load, tuple) else (load,))}
-    # One that merges looks at both accumulators.
-    return set(code.co_varnames[1 : code.co_argcount]) <= names

@@ -49,8 +49,8 @@ class Subtask:
         read = BatchRead(0, 0, parts, time, ended, tuple(splits), idle, self.state)
         place = self.workers.setdefault(worker, Worker(self.plan))
         rows = run_source(place.job, read, place.cache)
-        report = BatchReport.collect(payload for _, payload in rows)
-        self.state = report.level0.get((0, 0), self.state)
+        report = BatchReport.collect((payload for _, payload in rows), self.plan)
+        self.state = report.level0.get(("uid-0", 0), self.state)
         self.timers.update(report.timers)
         (chunk,) = [unpack_chunk(row) for _, row in rows if header_of(row).kind == DATA]
         return chunk.values, chunk.marks, chunk.idle, chunk.ended
@@ -97,12 +97,12 @@ def test_the_watermark_does_not_fall_when_a_split_joins() -> None:
 def test_splits_go_idle_one_by_one_and_the_subtask_with_the_last() -> None:
     task = Subtask(STRATEGY.with_idleness(Duration.of_millis(100)))
     task.read(("a", [10]), splits="ab", time=1000)
-    assert task.timers == {(256, 0): 1100}
+    assert task.timers == {("uid-0", 0): 1100}
     assert task.read(("a", [20]), splits="ab", time=1050)[1:] == ([], False, False)
     assert task.read(splits="ab", time=1100)[1:] == ([(0, 19)], False, False)
-    assert task.timers == {(256, 0): 1150}
+    assert task.timers == {("uid-0", 0): 1150}
     assert task.read(splits="ab", time=1150)[1:] == ([], True, False)
-    assert task.timers == {(256, 0): None}
+    assert task.timers == {("uid-0", 0): None}
     assert task.read(("b", [30]), splits="ab", time=1200)[1:] == ([(1, 29)], False, False)
 
 
@@ -129,4 +129,4 @@ def test_the_end_is_the_last_thing_that_is_said() -> None:
     values, marks, _, ended = task.read(("a", [7]), time=1200, ended=True)
     assert (values, marks[-1], ended) == ([7], (1, MAX_WATERMARK), True)
     assert task.read(time=1300, ended=True, worker="y")[3] is True
-    assert task.timers == {(256, 0): None}
+    assert task.timers == {("uid-0", 0): None}
