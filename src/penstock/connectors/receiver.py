@@ -31,6 +31,9 @@ from penstock.core.pickling import detached
 _log = logging.getLogger(__name__)
 
 _CHUNK = 1024
+#: Records that arrived within so many milliseconds have one processing time: each one costs an
+#: envelope for every slot.
+_TIME_STEP = 50
 #: How long a job that ends waits for a function that holds on to the lock.
 _LOCK_SECONDS = 1.0
 
@@ -113,6 +116,7 @@ class ReceiverLog:
 
     :param wake: called after each flush.
     :param fail: called with the error if a flush fails.
+    :param now: gives the processing time, which is logged with each flush.
     """
 
     def __init__(
@@ -122,8 +126,10 @@ class ReceiverLog:
         *,
         wake: Callable[[], None],
         fail: Callable[[BaseException], None],
+        now: Callable[[], int],
     ) -> None:
         self.log = log
+        self._now = now
         self.lock = CheckpointLock(self._wait_for_room)
         #: Set by whoever knows what belongs to the records.
         self.snapshot: Callable[[], bytes | None] = lambda: None
@@ -277,6 +283,7 @@ class ReceiverLog:
         if not self._has_times:
             batch.timestamps = None
         self._has_times = False
+        batch.time = self._now()
         self.log.append(batch, state=state, ended=ended)
         self._flushed = self._taken
 
@@ -292,18 +299,27 @@ class ReceiverLog:
 class ReceiverSource(Source):
     """Base of sources whose records come from a receiver's log."""
 
+    receives = True
+
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         gathered: list[SourceBatch] = []
         records = 0
         for place in split_range.end:
             for batch in read_range(ByteRange(*place)):
-                gathered.append(batch)
-                records += len(batch.values)
-                if records >= _CHUNK:
+                if gathered and (records >= _CHUNK or _apart(gathered[0], batch)):
                     yield join(gathered)
                     gathered, records = [], 0
+                gathered.append(batch)
+                records += len(batch.values)
         if gathered:
             yield join(gathered)
+
+
+def _apart(first: SourceBatch, batch: SourceBatch) -> bool:
+    """Tell whether a batch arrived so long after another that it has a time of its own."""
+    if first.time is None or batch.time is None:
+        return False
+    return batch.time - first.time >= _TIME_STEP
 
 
 class _Hosted:
@@ -383,6 +399,8 @@ class ReceiverEnumerator(SplitEnumerator):
             name = str(number)
             at = restored[name]["at"] if name in restored else 0
             self._hosted[name] = self._host(number, at)
+
+    def begin(self) -> None:
         for hosted in self._hosted.values():
             hosted.start()
 
@@ -436,6 +454,7 @@ class ReceiverEnumerator(SplitEnumerator):
             self._settings,
             wake=self._context.wake,
             fail=self._context.fail,
+            now=self._context.now,
         )
         log.note_read(at)
         receiver = None

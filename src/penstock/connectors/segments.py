@@ -276,6 +276,7 @@ def cut_entries(batch: SourceBatch, start: int, end: int) -> SourceBatch:
         batch.values[first:last],
         None if times is None else times[first:last],
         [(position - first, mark) for position, mark in batch.marks[mark_start:mark_end]],
+        batch.time,
     )
 
 
@@ -287,7 +288,7 @@ def count_entries(batch: SourceBatch) -> int:
 def _encode(batch: SourceBatch) -> Iterator[tuple[int, bytes]]:
     """Yield frames that are not too large."""
     entries = count_entries(batch)
-    body = dumps((batch.values, batch.timestamps, list(batch.marks)))
+    body = dumps((batch.values, batch.timestamps, list(batch.marks), batch.time))
     if len(body) <= FRAME_BYTES or entries < 2:
         yield entries, body
         return
@@ -338,7 +339,7 @@ def _unreadable(path: str, reason: str) -> SourceError:
 
 
 def join(batches: Sequence[SourceBatch]) -> SourceBatch:
-    """Return several batches as one."""
+    """Return several batches as one, of the time of the last."""
     values: list[object] = []
     times: list[int | None] = []
     marks: list[tuple[int, int]] = []
@@ -347,4 +348,4 @@ def join(batches: Sequence[SourceBatch]) -> SourceBatch:
         values += batch.values
         times += batch.timestamps or [None] * len(batch.values)
     known = any(batch.timestamps is not None for batch in batches)
-    return SourceBatch(values, times if known else None, marks)
+    return SourceBatch(values, times if known else None, marks, batches[-1].time)

@@ -66,6 +66,8 @@ class SourceBatch:
     values: list[Any]
     timestamps: list[int | None] | None = None
     marks: Sequence[tuple[int, int]] = ()
+    #: Processing time at which these records were received; None: that of the batch.
+    time: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,12 @@ class SplitEnumerator(ABC):
 
     def start(self) -> None:  # noqa: B027 - optional hook
         """Begin work (connect, start a receiver). Called once before anything is asked."""
+
+    def begin(self) -> None:  # noqa: B027 - optional hook
+        """Begin to take records in, of a source that receives: the workers can work now.
+
+        Called once, behind `start`. What came earlier would wait for the workers.
+        """
 
     def committed(self, position: Position) -> None:  # noqa: B027 - optional hook
         """Learn that everything up to `position` is durable and will not be read again."""
@@ -190,6 +198,9 @@ class Source(ABC):
     parallel: bool = True
     #: True if all splits are known from the start: a subtask ends with the last of its own.
     fixed_splits: bool = False
+    #: True if records come by themselves, while batches run. They keep the processing time of
+    #: their arrival (`SourceBatch.time`), and are taken in from `SplitEnumerator.begin` on.
+    receives: bool = False
 
     @abstractmethod
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
@@ -373,3 +384,5 @@ class BatchRead:
     idle: bool = False
     #: State of this level-0 task at the end of the batch before, as the task wrote it.
     state: bytes | None = None
+    #: Processing time of the batch before: records that are received arrived behind it.
+    time_before: int = 0

@@ -32,7 +32,7 @@ class Header(NamedTuple):
 
     `node` is the edge of a data envelope and the operator of any other; `channel` is the sender's
     subtask; `seq` counts the sender's envelopes to this slot within the batch; `time` is the
-    processing time of the batch.
+    processing time of its records.
     """
 
     kind: int

@@ -158,6 +158,12 @@ class ExchangeWriter:
         """Say at the end of the batch that this channel has ended."""
         self._ended = True
 
+    def flush(self) -> None:
+        """Send what there is: what follows has another processing time."""
+        for slot, buffer in self._buffers.items():
+            if buffer.values or buffer.marks:
+                self._flush(slot)
+
     def end_batch(self) -> None:
         """Send what is left. Every connected slot gets an envelope in every batch."""
         for slot in self._slots:

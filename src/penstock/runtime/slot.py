@@ -65,27 +65,32 @@ def _run_batch(
     level = task.outbox.level
     mine: list[tuple[Header, bytes]] = []
     others: list[bytes] = []
+    end = 0
     for payload in payloads:
         header = header_of(payload)
+        end = max(end, header.time)
         if header.level == level:
             mine.append((header, payload))
         else:
             others.append(payload)
-    task.begin_batch(mine[0][0].time if mine else _time_of(others))
+    first = [item for item in mine if item[0].node in broadcast]
+    then = [item for item in mine if item[0].node not in broadcast]
+    first.sort(key=lambda item: _turn(item[0]))
+    then.sort(key=lambda item: (item[0].time, *_turn(item[0])))
+    # A batch ends at its time, and begins when the first of its records arrived.
+    task.begin_batch(then[0][0].time if then else end)
     for payload in others:
         task.outbox.pass_on(payload)
-    mine.sort(key=lambda item: (item[0].node not in broadcast, *_turn(item[0])))
-    for header, payload in mine:
+    for header, payload in first + then:
+        if header.node not in broadcast:
+            task.reach_time(header.time)
         task.feed(header.node, header.channel, unpack_chunk(payload))
+    task.reach_time(end)
     return task.end_batch()
 
 
 def _turn(header: Header) -> tuple[int, int, int]:
     return header.seq, header.node, header.channel
-
-
-def _time_of(payloads: list[bytes]) -> int:
-    return header_of(payloads[0]).time if payloads else 0
 
 
 def _broadcast_edges(job: Job, level: int) -> set[int]:

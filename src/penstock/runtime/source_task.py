@@ -88,9 +88,9 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
 
 
 def _run_batch(task: Task, read: BatchRead) -> list[tuple[int, bytes]]:
-    task.begin_batch(read.time)
     source = task.operators[0]
     assert isinstance(source, SourceOperator)
+    task.begin_batch(read.time_before if source.receives else read.time)
     try:
         source.run(read)
     except Exception as error:

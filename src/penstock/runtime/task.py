@@ -61,6 +61,7 @@ class Task:
         for operator in self.operators:
             gate = self._gates[operator.plan.id]
             operator.input_has_ended = partial(_has_ended, gate, operator.plan)
+            operator.reach_time = self.reach_time
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
@@ -144,15 +145,36 @@ class Task:
         # What had ended before stays as it is: whoever still has the task at hand has closed it.
         self._working = [operator for operator in self.operators if not operator.finished]
         try:
-            for operator in self._working:
-                if operator.backend is not None:
-                    operator.backend.expire()
+            self._expire()
             for operator in self.operators:
                 operator.begin_batch()
-            for operator in self.operators:
-                operator.fire_processing_timers(time)
+            self._fire_processing_timers()
         except Exception as error:
             raise describe(error) from error
+
+    def reach_time(self, time: int) -> None:
+        """Let processing time come to a later point of the batch: what is due fires."""
+        if time <= self.scope.time:
+            return
+        for writer in self._writers.values():
+            writer.flush()  # an envelope has one time
+        self.scope.time = self.outbox.time = time
+        if self._closed:
+            return
+        try:
+            self._expire()
+            self._fire_processing_timers()
+        except Exception as error:
+            raise describe(error) from error
+
+    def _expire(self) -> None:
+        for operator in self._working:
+            if operator.backend is not None:
+                operator.backend.expire()
+
+    def _fire_processing_timers(self) -> None:
+        for operator in self.operators:
+            operator.fire_processing_timers(self.scope.time)
 
     def feed(self, edge_id: int, sender: int, chunk: Chunk) -> None:
         """Work through a chunk: records, and the watermarks between them."""

@@ -59,6 +59,7 @@ class Attempt:
             job_id=folder.job_id,
             last_committed=folder.last_committed(),
             publish_interval_ms=CheckpointTimes.of(interval).interval,
+            opening_batch=True,
         )
 
     def run(self) -> PenstockError | None:

@@ -61,6 +61,7 @@ class SourceDriver:
         )
         self.enumerator: SplitEnumerator = source.create_enumerator(context)
         self.enumerator.start()
+        self.enumerator.begin()
         self.position = restored if restored is not None else as_json(self.enumerator.initial())
         #: What each batch so far read, by subtask.
         self.batches: list[list[list[SourceBatch]]] = []

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors.receiver import ReceiverLog, ReceiverSettings, ReceiverStopped
+from penstock.connectors.receiver import (
+    ReceiverLog,
+    ReceiverSettings,
+    ReceiverSource,
+    ReceiverStopped,
+)
 from penstock.connectors.segments import SegmentLog
-from penstock.core.io import SourceBatch
+from penstock.core.io import EnumeratorContext, SourceBatch, SplitEnumerator, SplitRange
 from penstock.errors import SerializationError
 
 
@@ -35,7 +40,7 @@ class Rig:
         self.flushed = threading.Event()
         self.failures: list[BaseException] = []
         self.receiver = ReceiverLog(
-            self.log, settings, wake=self.flushed.set, fail=self.failures.append
+            self.log, settings, wake=self.flushed.set, fail=self.failures.append, now=lambda: 7
         )
         self.receiver.start()
 
@@ -143,3 +148,23 @@ def test_a_flush_that_fails_ends_the_job(rig: Rig) -> None:
     assert isinstance(rig.failures[0], SerializationError)
     with pytest.raises(ReceiverStopped):
         rig.receiver.append("a")
+
+
+def test_records_are_logged_with_the_time_of_their_arrival(tmp_path: Path) -> None:
+    log = SegmentLog(str(tmp_path))
+    for value, at in enumerate((1000, 1020, 1049, 1050, 1300)):
+        log.append(SourceBatch([value], time=at))
+    log.append(SourceBatch(list(range(5, 2000)), time=1301))
+    log.append(SourceBatch([2000], time=1302))
+    ranges = [list(place) for place in log.byte_ranges(0, log.end)]
+    read = list(Logged().read(SplitRange("0", 0, ranges)))
+    # Within 50 ms they have one time, that of the last of them.
+    assert [(batch.time, len(batch.values)) for batch in read] == [
+        (1049, 3), (1050, 1), (1301, 1996), (1302, 1)
+    ]  # fmt: skip
+    log.close()
+
+
+class Logged(ReceiverSource):
+    def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
+        raise AssertionError("nobody asks")

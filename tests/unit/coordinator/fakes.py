@@ -51,7 +51,11 @@ class SteeredEnumerator(SplitEnumerator):
         self.limits: list[ReadLimit] = []
         self.committed_positions: list[Position] = []
         self.asked = 0
+        self.begun = 0
         self.closed = 0
+
+    def begin(self) -> None:
+        self.begun += 1
 
     def start(self) -> None:
         if self.source.fail_at == "start":

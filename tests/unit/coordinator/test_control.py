@@ -174,3 +174,51 @@ def test_a_job_that_had_ended_is_finished_at_once_after_a_restart(tmp_path: Path
     engine.restart()
     assert engine.coordinator.finished.is_set()
     assert sink.published == [(0, [b"last words"])]
+
+
+def receiving() -> SteeredSource:
+    source = SteeredSource(a=0)
+    source.receives = True
+    return source
+
+
+def test_a_source_that_receives_begins_when_the_first_batch_has_run(tmp_path: Path) -> None:
+    source = receiving()
+    engine = Engine(plan_of(source), tmp_path, options={"opening_batch": True})
+    assert source.enumerator.begun == 0
+    [read] = engine.batch() or []
+    assert read.ranges == []
+    assert source.enumerator.begun == 1
+    assert engine.batch() is None, "nothing else has to be opened"
+    engine.restart()
+    assert source.enumerator.begun == 0
+    assert engine.batch() is not None
+    assert source.enumerator.begun == 1
+
+
+def test_a_batch_of_other_sources_opens_as_well(tmp_path: Path) -> None:
+    source = receiving()
+    engine = Engine(plan_of(SteeredSource(a=3), source), tmp_path, options={"opening_batch": True})
+    assert [len(read.ranges) for read in engine.batch() or []] == [1, 0]
+    assert source.enumerator.begun == 1
+    assert engine.batch() is None
+
+
+def test_other_jobs_need_no_opening_batch(tmp_path: Path) -> None:
+    plain, source = SteeredSource(a=0), receiving()
+    assert Engine(plan_of(plain), tmp_path / "a", options={"opening_batch": True}).batch() is None
+    assert Engine(plan_of(source), tmp_path / "b").batch() is None
+    assert plain.enumerator.begun == source.enumerator.begun == 1
+
+
+def test_a_batch_knows_the_time_of_the_one_before(tmp_path: Path) -> None:
+    source = SteeredSource(a=1)
+    engine = Engine(plan_of(source), tmp_path)
+    began = engine.clock.now
+    engine.clock.now += 500
+    [first] = engine.batch() or []
+    source.available["a"] = 2
+    engine.clock.now += 700
+    [second] = engine.batch() or []
+    assert (first.time_before, first.time) == (began, began + 500)
+    assert (second.time_before, second.time) == (began + 500, began + 1200)

@@ -63,6 +63,8 @@ class Coordinator:
     :param settings: settings of the job, the plan's by default.
     :param limits: bounds of a batch, in place of those that the settings name.
     :param poll_ms: how long `latest_offset` waits for something new.
+    :param opening_batch: let sources that receive begin after a first batch, which has nothing to
+        read if need be: an engine's first batch may take long, as its workers have to start.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Coordinator:
         settings: Mapping[str, Any] | None = None,
         limits: BatchLimits | None = None,
         poll_ms: int = 100,
+        opening_batch: bool = False,
         collect_report: Callable[
             [Iterable[bytes], ExecutionPlan], BatchReport
         ] = BatchReport.collect,
@@ -112,6 +115,7 @@ class Coordinator:
         self._failing = threading.Lock()
         self._news = threading.Event()
         self._closed = False
+        self._opening = opening_batch
         self._time = 0
         self._logged = -1 if last_committed is None else last_committed
         self._initial: Offset | None = None
@@ -174,6 +178,9 @@ class Coordinator:
             self._publisher.recovered()
         self._start_sources(at)
         self._initial = self._begin_at(initial)
+        self._opening = self._opening and any(s.receives for s in self._sources.values())
+        if not self._opening:
+            self._begin_receiving()
         if record is not None:
             self._tell_committed(record.end)
             if self._all_ended(record.end):
@@ -212,6 +219,11 @@ class Coordinator:
                 )
                 self._sources[operator.uid] = source
                 source.start()
+
+    def _begin_receiving(self) -> None:
+        self._opening = False
+        for source in self._sources.values():
+            source.begin()
 
     def _begin_at(self, initial: Offset | None) -> Offset:
         """Return the offset that the job began at, or begins at now."""
@@ -304,6 +316,8 @@ class Coordinator:
             record = BatchRecord(batch_id, self._planned_end, report.committables, state)
             self._log.write(record)
             self._state = state
+            if self._opening:
+                self._begin_receiving()
 
     # --------------------------------------------------------------------------- between batches
 
@@ -345,6 +359,7 @@ class Coordinator:
             all(position == self._position(start, uid) for uid, position in positions.items())
             and ended == ended_sources(start)
             and not timers
+            and not self._opening
         ):
             return None
         offset = make_offset(positions, now, {"ended": ended, "timers": timers})
@@ -386,6 +401,7 @@ class Coordinator:
                 subtask=subtask,
                 ranges=mark_last(ranges[subtask], splits),
                 time=end["time"],
+                time_before=start["time"],
                 ended=uid in ended_sources(end) or (fixed and not splits),
                 splits=splits,
                 idle=are_idle(end_position, splits),

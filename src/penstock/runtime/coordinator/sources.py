@@ -78,6 +78,17 @@ class HostedSource:
             self._enumerator = spec.source.create_enumerator(context)
             self._enumerator.start()
 
+    @property
+    def receives(self) -> bool:
+        """Tell whether records come by themselves, from `begin` on."""
+        spec = self.operator.spec
+        return isinstance(spec, SourceSpec) and bool(spec.source.receives)
+
+    def begin(self) -> None:
+        """Let the enumerator take records in."""
+        with self._blamed("be started"):
+            self._running().begin()
+
     def initial(self) -> Position:
         """Return the position in front of the first record."""
         with self._blamed("be started"):

@@ -47,6 +47,8 @@ class Operator:
         self.output: Output
         #: Tells whether nothing more will come from an input. The task knows.
         self.input_has_ended: Callable[[int], bool] = lambda index: self.finished
+        #: Lets processing time come to a later point of the batch, for the whole task.
+        self.reach_time: Callable[[int], None] = lambda time: None
 
     def wire(self, output: Output) -> None:
         """Connect the output. Called once, before `open`."""

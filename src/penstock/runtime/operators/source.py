@@ -32,6 +32,11 @@ class SourceOperator(Operator):
         if getattr(self.spec.strategy, "alignment", None) is not None:
             self.context.metrics.gauge(ALIGNMENT_METRIC, self._alignment_watermark)
 
+    @property
+    def receives(self) -> bool:
+        """Tell whether records have processing times of their own."""
+        return bool(self.spec.source.receives)
+
     def _alignment_watermark(self) -> int:
         """Return how far the source is; the largest watermark of all if nobody must wait for it."""
         return MAX_WATERMARK if self._idle or self.finished else self.watermark
@@ -39,15 +44,19 @@ class SourceOperator(Operator):
     def run(self, read: BatchRead) -> None:
         """Read the ranges of a batch and send their records on."""
         if self.finished:
+            self.reach_time(read.time)
             return
         if self.spec.strategy is not None:
             self._take_splits([part.split for part in read.ranges], read.splits)
         for number, part in enumerate(read.ranges):
             for batch in self._open_reader().read(part):
+                if batch.time is not None:
+                    self.reach_time(min(batch.time, read.time))
                 self._feed(part, batch)
             if part.last and all(part.split != rest.split for rest in read.ranges[number + 1 :]):
                 self._splits.pop(part.split, None)
                 self._changed()
+        self.reach_time(read.time)
         if not read.ended:  # at the end the last watermark follows, as in Flink, unasked
             for marks in self._splits.values():
                 marks.end_batch()
