@@ -100,15 +100,20 @@ class EnvironmentSettings:
         It is what was set here, else by the client (`-p`), else by `penstock-conf.yaml`, else the
         number of cores (1 if the master is not local).
         """
-        own = self._execution_config.get_parallelism()
-        if own > 0:
-            return own
-        wanted = self._configuration.get(PARALLELISM)
+        wanted = self._wanted_parallelism()
         if wanted is not None:
             return wanted
         if not (self._configuration.get(MASTER) or "local").startswith("local"):
             return 1
         return self.get_default_local_parallelism()
+
+    def is_parallelism_set(self) -> bool:
+        """Tell whether anybody has named a parallelism: program, client or configuration."""
+        return self._wanted_parallelism() is not None
+
+    def _wanted_parallelism(self) -> int | None:
+        own = self._execution_config.get_parallelism()
+        return own if own > 0 else self._configuration.get(PARALLELISM)
 
     def set_max_parallelism(self: Environment, max_parallelism: int) -> Environment:
         """Set the number of key groups of all operators that have none of their own."""

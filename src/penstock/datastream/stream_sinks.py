@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from penstock.common import TypeInformation
 from penstock.connectors.base import SupportsPreprocessing
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.connectors.csv_sink import csv_sink
@@ -19,19 +18,13 @@ from penstock.core.io import Sink
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import require_object
+from penstock.datastream.stream_base import StreamBase
 from penstock.graph.row_types import needs_flink_text, to_flink_text
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
-from penstock.graph.transformations import OperatorTransformation, Transformation
-
-if TYPE_CHECKING:
-    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
-class StreamSinks:
+class StreamSinks(StreamBase):
     """Base of streams: everything that ends one."""
-
-    _environment: StreamExecutionEnvironment
-    _transformation: Transformation
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Write every record to the standard output of the user's process.
@@ -102,7 +95,10 @@ class StreamSinks:
         :param limit: return a list of at most so many records instead, and end the job.
         """
         collector = open_collector()
-        self._add_sink("Data stream collect sink", SinkSpec(CollectSink(collector.id)))
+        sink = SinkSpec(CollectSink(collector.id))
+        name = "Data stream collect sink"
+        # Where the records are made they keep their order, and need no exchange to get here.
+        self._add_operator(name, sink, [self._transformation]).follows_input = True
         handle = self._environment.submit(job_execution_name or "DataStream Collect")
         results = CloseableIterator(collector, handle)
         if limit is None:
@@ -120,15 +116,3 @@ class StreamSinks:
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._add_operator(name, spec, [self._transformation]))
-
-    def _add_operator(
-        self,
-        name: str,
-        spec: OperatorSpec,
-        inputs: list[Transformation],
-        output_type: TypeInformation | None = None,
-    ) -> OperatorTransformation:
-        parallelism = self._environment.get_parallelism()
-        operator = OperatorTransformation(name, spec, inputs, parallelism, output_type)
-        self._environment.add_operator(operator)
-        return operator

@@ -134,8 +134,12 @@ def build_stream_graph(
     operators = [t for t in _reachable(roots) if isinstance(t, OperatorTransformation)]
     numbers = {operator.id: number for number, operator in enumerate(operators, start=1)}
     graph = StreamGraph(settings, {})
+    parallelism: dict[int, int] = {}
     for operator in operators:
-        graph.nodes[numbers[operator.id]] = _make_node(numbers[operator.id], operator, settings)
+        parallelism[operator.id] = _parallelism_of(operator, parallelism)
+        graph.nodes[numbers[operator.id]] = _make_node(
+            numbers[operator.id], operator, parallelism[operator.id], settings
+        )
     _connect(graph, operators, numbers)
     _inherit_slot_sharing_groups(graph, operators, numbers)
     graph.batch_mode = _resolve_batch_mode(graph)
@@ -155,8 +159,19 @@ def _reachable(roots: Iterable[Transformation]) -> list[Transformation]:
     return [found[key] for key in sorted(found)]
 
 
+def _parallelism_of(operator: OperatorTransformation, known: dict[int, int]) -> int:
+    """Return the parallelism of an operator, given those of all in front of it."""
+    if operator.follows_input and not operator.parallelism_is_own:
+        upstreams = [up for source in operator.inputs for up in _resolve(source)]
+        if len(upstreams) == 1 and upstreams[0].partitioner is None:
+            (upstream,) = upstreams
+            if known[upstream.operator.id] == 1:
+                return 1
+    return operator.parallelism
+
+
 def _make_node(
-    number: int, operator: OperatorTransformation, settings: GraphSettings
+    number: int, operator: OperatorTransformation, parallelism: int, settings: GraphSettings
 ) -> StreamNode:
     prefix = ""
     if isinstance(operator.spec, SourceSpec):
@@ -168,8 +183,8 @@ def _make_node(
         id=number,
         name=prefix + operator.name,
         spec=operator.spec,
-        parallelism=operator.parallelism,
-        max_parallelism=max_parallelism or default_max_parallelism(operator.parallelism),
+        parallelism=parallelism,
+        max_parallelism=max_parallelism or default_max_parallelism(parallelism),
         site=operator.site,
         chaining=operator.chaining,
         own_max_parallelism=max_parallelism is not None,

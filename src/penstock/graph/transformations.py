@@ -76,6 +76,9 @@ class OperatorTransformation(Transformation):
         self.parallelism = parallelism
         #: True if the user set the parallelism of this very operator.
         self.parallelism_is_own = False
+        #: True if the operator runs in one subtask where its only input does, unless the user set
+        #: its parallelism: records then keep their order, and an exchange is saved.
+        self.follows_input = False
         self.max_parallelism: int | None = None
         self.non_parallel = False
         self.uid: str | None = None
