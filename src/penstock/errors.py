@@ -106,6 +106,10 @@ class SerializationError(PenstockError):
     """A function, record or state value cannot be sent between processes."""
 
 
+class RecordTooLargeError(PenstockError):
+    """A record weighs more than can be moved between tasks."""
+
+
 class UnstableKeyError(PenstockError, TypeError):
     """A key cannot be hashed, or would hash differently in another process."""
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import pickle
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from penstock.errors import RecordTooLargeError, show_value
 from penstock.runtime.codec import Frozen, dumps, pack_times, thaw, unpack_times
 
 #: The level number of everything that is bound for the sink.
-SINK_LEVEL = 255
+SINK_LEVEL = 0xFFFF
 
 DATA = 0
 COMMITTABLE = 1
@@ -24,7 +27,16 @@ TIMER = 3
 ACCUMULATORS = 4
 METRICS = 5
 
-_HEADER = struct.Struct("<BBHHHIq")
+#: What an envelope of several records may weigh.
+ENVELOPE_BYTES = 4 << 20
+#: What one record may weigh.
+RECORD_BYTES = 256 << 20
+
+_HEADER = struct.Struct("<BHIHHIq?")
+
+
+#: Where in the header it stands whether the body is parked.
+_PARKED = _HEADER.size - 1
 
 
 class Header(NamedTuple):
@@ -32,7 +44,7 @@ class Header(NamedTuple):
 
     `node` is the edge of a data envelope and the operator of any other; `channel` is the sender's
     subtask; `seq` counts the sender's envelopes to this slot within the batch; `time` is the
-    processing time of its records.
+    processing time of its records; `parked` says that the body is in a file, whose name follows.
     """
 
     kind: int
@@ -42,6 +54,7 @@ class Header(NamedTuple):
     slot: int
     seq: int
     time: int
+    parked: bool = False
 
 
 def seal(header: Header, body: bytes) -> bytes:
@@ -54,9 +67,17 @@ def header_of(payload: bytes) -> Header:
     return Header._make(_HEADER.unpack_from(payload))
 
 
-def body_of(payload: bytes) -> bytes:
-    """Return what follows the header."""
-    return payload[_HEADER.size :]
+def body_of(payload: bytes) -> bytes | memoryview:
+    """Return what follows the header, or what was parked in its place."""
+    if payload[_PARKED]:
+        return Path(payload[_HEADER.size :].decode()).read_bytes()
+    return memoryview(payload)[_HEADER.size :]
+
+
+def park(payload: bytes, path: Path) -> bytes:
+    """Put the body of an envelope into a file, and return an envelope that says where it is."""
+    path.write_bytes(memoryview(payload)[_HEADER.size :])
+    return seal(header_of(payload)._replace(parked=True), str(path).encode())
 
 
 @dataclass
@@ -88,9 +109,53 @@ def pack_chunk(chunk: Chunk) -> bytes:
     return dumps((values, times, keys, chunk.keys is None, marks, chunk.idle, chunk.ended))
 
 
+def pack_parts(chunk: Chunk) -> list[bytes]:
+    """Encode a chunk as one body, or as several in order if it weighs too much for one envelope.
+
+    :raises RecordTooLargeError: if one record weighs more than an envelope may.
+    """
+    body, count = pack_chunk(chunk), len(chunk.values)
+    if len(body) <= ENVELOPE_BYTES:
+        return [body]
+    if count <= 1:
+        if len(body) > RECORD_BYTES:
+            raise _too_large(chunk.values[0], len(body))
+        return [body]
+    share = max(count * ENVELOPE_BYTES // len(body), 1)
+    return [part for piece in _pieces(chunk, min(share, count - 1)) for part in pack_parts(piece)]
+
+
+def _pieces(chunk: Chunk, share: int) -> Iterator[Chunk]:
+    """Cut a chunk; a watermark stays in front of its record, what ends the chunk goes last."""
+    marks = 0
+    for first in range(0, len(chunk.values), share):
+        end, is_last = first + share, first + share >= len(chunk.values)
+        begin = marks
+        while marks < len(chunk.marks) and (is_last or chunk.marks[marks][0] < end):
+            marks += 1
+        yield Chunk(
+            chunk.values[first:end],
+            None if chunk.timestamps is None else chunk.timestamps[first:end],
+            None if chunk.keys is None else chunk.keys[first:end],
+            [(position - first, watermark) for position, watermark in chunk.marks[begin:marks]],
+            chunk.idle if is_last else None,
+            chunk.ended and is_last,
+        )
+
+
+def _too_large(entry: Any, size: int) -> RecordTooLargeError:
+    value = thaw(entry)
+    return RecordTooLargeError(
+        f"a record of {size / 1e6:,.0f} MB is too large to be sent to another task",
+        got=f"a {type(value).__name__}: {show_value(value, 100)}",
+        todo=f"send where the data is (a path, a key) instead of the data, or cut it into records "
+        f"of less than {RECORD_BYTES >> 20} MB",
+    )
+
+
 def unpack_chunk(payload: bytes) -> Chunk:
     """Decode the chunk of a data envelope."""
-    parts = pickle.loads(memoryview(payload)[_HEADER.size :])
+    parts = pickle.loads(body_of(payload))
     values, times, keys, keyless, marks, idle, ended = parts
     own_keys = None if keyless else _unpack_list(*keys)
     own_marks = list(zip(*map(unpack_times, marks), strict=True))
@@ -134,9 +199,11 @@ class Outbox:
         """Send records along an edge to a slot of a later level."""
         place = (edge, slot)
         seq = self._sequence.get(place, 0)
-        self._sequence[place] = seq + 1
-        header = Header(DATA, level, edge, channel, slot, seq, self.time)
-        self.rows.append((self._next_hop(header), seal(header, pack_chunk(chunk))))
+        for body in pack_parts(chunk):
+            header = Header(DATA, level, edge, channel, slot, seq, self.time)
+            self.rows.append((self._next_hop(header), seal(header, body)))
+            seq += 1
+        self._sequence[place] = seq
 
     def send_to_sink(self, kind: int, node: int, channel: int, body: bytes) -> None:
         """Send something to the sink: output, or what the coordinator must know."""

@@ -8,7 +8,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.core.key_groups import key_group, slot_of_group
-from penstock.errors import ProgramError, UnstableKeyError, show_value
+from penstock.errors import ProgramError, RecordTooLargeError, UnstableKeyError, show_value
 from penstock.graph.plan import PlanEdge, PlanOperator
 from penstock.graph.specs import (
     Broadcast,
@@ -175,7 +175,11 @@ class ExchangeWriter:
         chunk = Chunk(buffer.values, buffer.timestamps, keys, buffer.marks)
         if last:
             chunk.idle, chunk.ended = self._idle, self._ended
-        self._outbox.send_chunk(self.edge.id, self._level, slot, self._subtask, chunk)
+        try:
+            self._outbox.send_chunk(self.edge.id, self._level, slot, self._subtask, chunk)
+        except RecordTooLargeError as error:
+            error.where = f"between {self.sender.describe()} and {self.plan.describe()}"
+            raise
         buffer.clear()
 
     def snapshot(self) -> Any:

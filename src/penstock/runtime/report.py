@@ -22,7 +22,7 @@ from penstock.runtime.envelope import (
 
 #: Stands in front of a source's number in what its tasks report about timers: others have their
 #: level there.
-SOURCE_PLACES = 256
+SOURCE_PLACES = 1 << 16
 
 #: A subtask of an operator, by uid; or of a task: a source's uid, or `level n`, and the slot.
 Place = tuple[str, int]
@@ -64,7 +64,7 @@ class BatchReport:
                 output = report.committables.setdefault(place[0], [])
                 output.extend(Committable(header.channel, data) for data in pickle.loads(body))
             elif header.kind == LEVEL0_STATE:
-                report.level0[place] = body
+                report.level0[place] = bytes(body)
             elif header.kind == ACCUMULATORS:
                 report.accumulators[place] = pickle.loads(body)
             elif header.kind == METRICS:

@@ -15,6 +15,7 @@ from penstock.execution.executor import JobRequest
 from penstock.runtime.context import ATTEMPT_SETTING, JOB_FOLDER_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.job import with_settings
+from penstock.runtime.parking import clear_parked
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.query import start_query
@@ -105,6 +106,7 @@ class Attempt:
             ATTEMPT_SETTING: self._number,
         }
         blob = with_settings(self._blob, facts)
+        clear_parked(self._folder.penstock)
         shipment = ship(context, uuid.uuid4().hex, blob, str(self._folder.path))
         context.setLocalProperty("spark.scheduler.pool", self._folder.job_id)
         with self._workers.of_functions(context):
@@ -115,9 +117,13 @@ class Attempt:
                 address=server.address,
                 shipment=shipment,
                 checkpoint=self._folder.spark,
-                commit=self.coordinator.commit,
+                commit=self._commit,
                 on_error=self._note,
             )
+
+    def _commit(self, batch_id: int, payloads: list[bytes]) -> None:
+        self.coordinator.commit(batch_id, payloads)
+        clear_parked(self._folder.penstock)
 
     def _watch(self, query: StreamingQuery) -> BaseException | None:
         """Wait until the coordinator or the query has ended; return the query's failure."""

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from penstock.runtime.parking import park_heavy
 from penstock.runtime.slot import run_slot
 from penstock.spark import transport
 from penstock.spark.rows import SCHEMA
@@ -82,9 +83,9 @@ class SlotProcessor(StatefulProcessor):
             slots = self._slots
             payloads = (row[1] for row in rows)
             store = self._store.for_slot((key[0],))
-            output = run_slot(
-                self._shipment.job(), self._level, slots.index(key[0]), payloads, store
-            )
+            job = self._shipment.job()
+            output = run_slot(job, self._level, slots.index(key[0]), payloads, store)
+            output = park_heavy(output, job.plan.settings)
             return iter([_OutputRow(slots[slot % len(slots)], data) for slot, data in output])
 
     def close(self) -> None:

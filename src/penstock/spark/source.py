@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from penstock.core.io import BatchRead
+from penstock.runtime.parking import park_heavy
 from penstock.runtime.source_task import run_source
 from penstock.spark import rpc, transport
 from penstock.spark.rows import SCHEMA, to_arrow
@@ -76,7 +77,8 @@ class Reader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SubtaskPartition)
         with transport.carried():
-            rows = run_source(self._shipment.job(), partition.read)
+            job = self._shipment.job()
+            rows = park_heavy(run_source(job, partition.read), job.plan.settings)
         # Outside: while this generator rests, the worker is Spark's again.
         yield from to_arrow(rows, self._slots)
 

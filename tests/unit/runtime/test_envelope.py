@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.io import Committable
+from penstock.errors import RecordTooLargeError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import MapSpec
+from penstock.runtime import envelope
 from penstock.runtime.codec import freeze
+from penstock.runtime.context import JOB_FOLDER_SETTING
 from penstock.runtime.envelope import (
     ACCUMULATORS,
     COMMITTABLE,
@@ -29,7 +33,9 @@ from penstock.runtime.envelope import (
     seal,
     unpack_chunk,
 )
+from penstock.runtime.parking import clear_parked, park_heavy
 from penstock.runtime.report import SOURCE_PLACES, BatchReport
+from tests.unit.process.jobs import run
 
 HEADER = Header(DATA, 2, 65535, 40000, 50000, 2**32 - 1, -(2**60))
 
@@ -61,6 +67,92 @@ def test_a_chunk_comes_out_as_it_was_packed(values: list[Any], data: st.DataObje
         assert times is None or set(times) <= {None}
     else:
         assert chunk.timestamps == times
+
+
+@given(st.data())
+def test_a_heavy_chunk_travels_in_parts(data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.text("x", max_size=200), min_size=1, max_size=30))
+    size = len(values)
+    places = sorted(data.draw(st.sets(st.integers(0, size), max_size=6)))
+    marks = [(place, 100 * number) for number, place in enumerate(places)]
+    whole = Chunk(list(values), list(range(size)), [f"k{v}" for v in values], marks, True, True)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(envelope, "ENVELOPE_BYTES", data.draw(st.integers(150, 2000)))
+        outbox = Outbox(level=0, slot=0)
+        outbox.begin(0)
+        outbox.send_chunk(edge=0, level=1, slot=0, channel=0, chunk=whole)
+        payloads = [payload for _, payload in outbox.rows]
+        parts = [unpack_chunk(payload) for payload in payloads]
+        for payload, part in zip(payloads, parts, strict=True):
+            assert len(body_of(payload)) <= envelope.ENVELOPE_BYTES or len(part.values) == 1
+    assert [header_of(payload).seq for payload in payloads] == list(range(len(parts)))
+    assert [part.idle for part in parts] == [None] * (len(parts) - 1) + [True]
+    assert [part.ended for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert events(*parts) == events(whole)
+
+
+def events(*chunks: Chunk) -> list[Any]:
+    """Return records and watermarks of chunks in the order in which they come."""
+    found: list[Any] = []
+    for chunk in chunks:
+        assert chunk.timestamps is not None
+        assert chunk.keys is not None
+        marks = dict(chunk.marks)
+        for place in range(len(chunk.values) + 1):
+            found += [marks[place]] if place in marks else []
+            if place < len(chunk.values):
+                found.append((chunk.keys[place], chunk.timestamps[place], chunk.values[place]))
+    return found
+
+
+def test_a_record_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "ENVELOPE_BYTES", 100_000)
+    monkeypatch.setattr(envelope, "RECORD_BYTES", 2 << 20)
+    with pytest.raises(RecordTooLargeError) as caught:
+        run(
+            lambda env: (
+                env.from_collection([1, 3])
+                .map(lambda n: "x" * (n * 1_000_000))
+                .key_by(len)
+                .map(len)
+            )
+        )
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "a record of 3 MB is too large to be sent to another task"
+    assert lines[1].startswith("  where: between operator 'Map', built at ")
+    assert " and operator 'Map', built at " in lines[1]
+    assert lines[2] == f"  got:   a str: 'x{'x' * 95}..."
+    assert lines[3] == (
+        "  to do: send where the data is (a path, a key) instead of the data, or cut it into "
+        "records of less than 2 MB"
+    )
+
+
+def test_heavy_envelopes_wait_in_files(tmp_path: Path) -> None:
+    chunks = [pack_chunk(Chunk(["x" * size])) for size in (10, 2_000_000, 100_000)]
+    rows = [(slot, seal(HEADER, body)) for slot, body in enumerate(chunks)]
+    settings = {JOB_FOLDER_SETTING: str(tmp_path)}
+    assert park_heavy(rows[:1], settings) == rows[:1]
+    sent = park_heavy(rows, settings)
+    assert [slot for slot, _ in sent] == [0, 1, 2]
+    assert [len(payload) < 1000 for _, payload in sent] == [True, True, False]
+    assert [header_of(payload)._replace(parked=False) for _, payload in sent] == [HEADER] * 3
+    assert [unpack_chunk(payload).values for _, payload in sent] == [
+        unpack_chunk(payload).values for _, payload in rows
+    ]
+    # What is light alone is not if there is much of it.
+    many = park_heavy(rows[2:] * 100, settings)
+    assert all(header_of(payload).parked for _, payload in many)
+    assert len(list((tmp_path / "parked").iterdir())) == 101
+    clear_parked(str(tmp_path))
+    assert list((tmp_path / "parked").iterdir()) == []
+    clear_parked(str(tmp_path / "nowhere"))
+
+
+def test_heavy_envelopes_go_through_the_engine_where_no_folder_is_shared(tmp_path: Path) -> None:
+    rows = [(0, seal(HEADER, b"x" * 3_000_000))]
+    for settings in ({}, {JOB_FOLDER_SETTING: str(tmp_path / "on another machine")}):
+        assert park_heavy(rows, settings) == rows
 
 
 def test_a_chunk_of_a_local_class_can_be_packed() -> None:
