@@ -12,6 +12,7 @@ import glob
 import io
 import os
 import re
+import shutil
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -98,6 +99,10 @@ class FileStore(ABC):
     @abstractmethod
     def make_folder(self, path: str) -> None:
         """Create a folder and those above it, unless they are there."""
+
+    @abstractmethod
+    def delete_folder(self, path: str) -> None:
+        """Remove a folder and all that is below it; one that is not there is no error."""
 
     def exists(self, path: str) -> bool:
         """Tell whether there is a file or a folder."""
@@ -190,6 +195,12 @@ class LocalStore(FileStore):
     def make_folder(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)
 
+    def delete_folder(self, path: str) -> None:
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            return
+
 
 class ArrowStore(FileStore):
     """The files of a file system of pyarrow's, by URL.
@@ -260,6 +271,12 @@ class ArrowStore(FileStore):
 
     def make_folder(self, path: str) -> None:
         self._fs.create_dir(self._inner(path), recursive=True)
+
+    def delete_folder(self, path: str) -> None:
+        try:
+            self._fs.delete_dir(self._inner(path))
+        except FileNotFoundError:
+            return
 
 
 _LOCAL = LocalStore()

@@ -48,7 +48,7 @@ class TextSink(Sink):
         delimiter: str = "\n",
     ) -> None:
         self._path = os.path.abspath(os.fspath(path).removeprefix("file://"))
-        self._mode = _write_mode(write_mode)
+        self._mode = mode_of(write_mode)
         self._encode = encode or str
         self._delimiter = delimiter
 
@@ -62,7 +62,11 @@ class TextSink(Sink):
         return _TextCommitter(context, self._path, self._mode)
 
 
-def _write_mode(mode: WriteMode | str | None) -> WriteMode:
+def mode_of(mode: WriteMode | str | None) -> WriteMode:
+    """Return the mode that a `WriteMode`, its name or None means.
+
+    :raises ConfigurationError: if there is no such mode.
+    """
     if mode is None:
         return WriteMode.NO_OVERWRITE
     try:
