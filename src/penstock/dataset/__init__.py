@@ -38,12 +38,12 @@ from penstock.dataset.co_group import CoGroupOperator
 from penstock.dataset.cross import CrossOperator
 from penstock.dataset.csv_reader import CsvReader
 from penstock.dataset.data_set import DataSet
+from penstock.dataset.data_set_utils import DataSetUtils
 from penstock.dataset.environment import ExecutionEnvironment
 from penstock.dataset.grouping import SortedGrouping, UnsortedGrouping
 from penstock.dataset.iteration import DeltaIteration, IterativeDataSet
 from penstock.dataset.joins import JoinOperator
 from penstock.dataset.sinks import DataSink
-from penstock.dataset.utils import DataSetUtils
 
 __all__ = [
     "AggregateOperator",

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.common import Configuration, ExecutionConfig, JobExecutionResult, TypeInformation
+from penstock.common.options import MASTER, PARALLELISM
 from penstock.connectors.csv_lines import CsvLayout, CsvLineFormat, parser_of
 from penstock.connectors.file_paths import absolute, store_of
 from penstock.connectors.file_source.json_lines import JsonLinesFormat
@@ -21,13 +22,12 @@ from penstock.dataset.csv_reader import CsvReader
 from penstock.dataset.data_set import DataSet
 from penstock.errors import ConfigurationError, GraphError, TypeMismatchError, show_value
 from penstock.execution.batch import BatchRequest, find_batch_engine
-from penstock.execution.configuration import MASTER, load_configuration, whole_number
+from penstock.execution.configuration import lay_over, load_configuration, local_cores
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.dataset.keys import UNKNOWN
 from penstock.graph.dataset.nodes import SinkNode, SourceNode
 from penstock.graph.dataset.render import to_json
 
-_PARALLELISM = "parallelism.default"
 _DEFAULT_NAME = "Penstock Batch Job"
 
 
@@ -40,11 +40,9 @@ class ExecutionEnvironment:
     """
 
     def __init__(self, configuration: Configuration | None = None, engine: str = "spark") -> None:
-        self._configuration = Configuration()
-        for key, value in load_configuration().items():
-            self._configuration.set_string(key, value)
+        self._configuration = load_configuration()
         if configuration is not None:
-            self._configuration.add_all(configuration)
+            lay_over(self._configuration, configuration)
         self._config = ExecutionConfig()
         self._engine = engine
         self._sinks: list[SinkNode] = []
@@ -68,7 +66,7 @@ class ExecutionEnvironment:
     ) -> ExecutionEnvironment:
         """Return an environment that runs on a Spark of this machine."""
         env = ExecutionEnvironment(configuration)
-        env._configuration.remove_config(MASTER)
+        env._configuration.remove_config(MASTER.key)
         return env if parallelism is None else env.set_parallelism(parallelism)
 
     @staticmethod
@@ -91,7 +89,7 @@ class ExecutionEnvironment:
         """
         env = ExecutionEnvironment()
         url = master if port is None else f"spark://{master}:{port}"
-        env._configuration.set_string(MASTER, url)
+        env._configuration.set_string(MASTER.key, url)
         return env
 
     # --- settings -------------------------------------------------------------------------
@@ -112,13 +110,12 @@ class ExecutionEnvironment:
                 where="set_parallelism()",
                 got=show_value(parallelism),
             )
-        self._configuration.set_integer(_PARALLELISM, parallelism)
+        self._configuration.set(PARALLELISM, parallelism)
         return self
 
     def get_parallelism(self) -> int:
         """Return the number of subtasks of operators that do not say; default: the cores."""
-        given = whole_number(self._configuration.to_dict(), _PARALLELISM)
-        return given or _cores()
+        return self._configuration.get(PARALLELISM) or local_cores()
 
     def get_id(self) -> str:
         """Return the id of this environment."""
@@ -297,10 +294,3 @@ class ExecutionEnvironment:
 
 def _only(values: list[Any]) -> Any:
     return values[0]
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1

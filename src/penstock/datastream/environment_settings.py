@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any, ClassVar, TypeVar
 
 from penstock.common import Configuration, Duration, ExecutionConfig, RestartStrategyConfiguration
 from penstock.common.config_options import ConfigOption
 from penstock.common.flink_options import BUFFER_TIMEOUT, CACHED_FILES, CHANGELOG, STATE_BACKEND
-from penstock.common.option_registry import find_option
 from penstock.common.options import (
     CHAIN_DIFFERENT,
     CHAINING,
@@ -40,6 +38,7 @@ from penstock.datastream.state_backend import (
 )
 from penstock.datastream.time_characteristic import TimeCharacteristic
 from penstock.errors import ConfigurationError
+from penstock.execution.configuration import lay_over, local_cores
 
 T = TypeVar("T")
 Environment = TypeVar("Environment", bound="EnvironmentSettings")
@@ -135,7 +134,7 @@ class EnvironmentSettings:
     @classmethod
     def get_default_local_parallelism(cls) -> int:
         """Return the parallelism of local environments that name none: the number of cores."""
-        return EnvironmentSettings._default_local_parallelism or _cores()
+        return EnvironmentSettings._default_local_parallelism or local_cores()
 
     # ---- modes --------------------------------------------------------------------------------
 
@@ -361,21 +360,6 @@ class EnvironmentSettings:
                 got=repr(value),
                 todo="pass 1 or more",
             )
-
-
-def lay_over(settings: Configuration, others: Configuration) -> None:
-    """Take over settings that win, also where one of the two has an older key of the same."""
-    for key in others.key_set():
-        option = find_option(key)
-        for known in () if option is None else (option.key, *option.deprecated_keys):
-            settings.remove_config(known)
-    settings.add_all(others)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _warn_of_jvm(call: str, values: tuple[str, ...]) -> None:

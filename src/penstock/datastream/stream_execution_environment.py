@@ -6,10 +6,9 @@ from pathlib import Path
 
 from penstock.common import Configuration, JobClient, JobExecutionResult
 from penstock.common.options import JOB_NAME, JOB_PARAMETERS, MASTER, RUNTIME_MODE, TARGET
-from penstock.datastream.environment_settings import lay_over
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.watermark_trace import with_trace
-from penstock.execution.configuration import load_configuration
+from penstock.execution.configuration import lay_over, load_configuration
 from penstock.execution.executor import JobHandle, JobRequest, find_executor
 from penstock.graph.drawing import write_drawing
 from penstock.graph.exchange import place

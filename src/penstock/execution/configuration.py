@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from penstock.common import Configuration
+from penstock.common.option_registry import find_option
 from penstock.common.option_values import to_text
 from penstock.common.options import PARALLELISM
 from penstock.errors import ConfigurationError
@@ -37,6 +38,22 @@ def load_configuration(environ: Mapping[str, str] | None = None) -> Configuratio
         if environ.get(variable):
             settings.set_from(key, environ[variable], f"environment variable {variable}")
     return settings
+
+
+def lay_over(settings: Configuration, others: Configuration) -> None:
+    """Take over settings that win, also where one of the two has an older key of the same."""
+    for key in others.key_set():
+        option = find_option(key)
+        for known in () if option is None else (option.key, *option.deprecated_keys):
+            settings.remove_config(known)
+    settings.add_all(others)
+
+
+def local_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def find_configuration_file(environ: Mapping[str, str]) -> Path | None:

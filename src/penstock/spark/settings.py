@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.common.options import MASTER
+from penstock.execution.configuration import local_cores
 from penstock.spark import local_files
 
 _STREAMING = "spark.sql.streaming"
@@ -56,7 +56,7 @@ _SESSION = {
 
 def master_of(configuration: Mapping[str, str]) -> str:
     """Return the Spark master: `penstock.master`, else the cores of this machine."""
-    return MASTER.read(configuration) or f"local[{_cores()}]"
+    return MASTER.read(configuration) or f"local[{local_cores()}]"
 
 
 def context_settings(configuration: Mapping[str, str], jar: Path | None) -> dict[str, str]:
@@ -110,10 +110,3 @@ def _jvm_options(given: str) -> str:
     if "-XX:ReservedCodeCacheSize" not in given:
         options.append("-XX:ReservedCodeCacheSize=256m")
     return " ".join(options)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
