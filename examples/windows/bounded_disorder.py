@@ -13,6 +13,7 @@ from penstock.datastream import (
     OutputTag,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
+    TimeCharacteristic,
 )
 
 LATE = OutputTag("lateData")
@@ -45,6 +46,7 @@ def main():
     configuration = Configuration()
     configuration.set_string("penstock.watermark.records", "1")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
     env.set_parallelism(1)
     seconds = (21, 22, 25, 28, 21, 23, 30, 24, 20)
     sensors = env.from_collection([WaterSensor("sensor_1", second, 1) for second in seconds])

@@ -9,6 +9,7 @@ from penstock.datastream import (
     BoundedOutOfOrdernessTimestampExtractor,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
+    TimeCharacteristic,
 )
 
 LEVELS = [("sensor_1", seconds) for seconds in (21, 22, 25, 23, 28, 28, 40, 41)]
@@ -35,6 +36,7 @@ def main():
     configuration = Configuration()
     configuration.set_string("penstock.watermark.records", "1")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
     env.set_parallelism(1)
     records = env.from_collection(LEVELS).rebalance()
     timed = records.map(lambda record: record).set_parallelism(2)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from penstock.common import Time, WatermarkStrategy
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import StreamExecutionEnvironment, TimeCharacteristic
 from penstock.datastream.window import EventTimeSessionWindows
 
 
@@ -31,6 +31,7 @@ def lower(a, b):
 
 def main():
     env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
     env.set_parallelism(1)
     in_order = WatermarkStrategy.for_monotonous_timestamps()
     readings = env.from_collection(READINGS).assign_timestamps_and_watermarks(

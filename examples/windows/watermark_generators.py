@@ -8,6 +8,7 @@ from penstock.datastream import (
     AssignerWithPunctuatedWatermarks,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
+    TimeCharacteristic,
 )
 
 
@@ -77,6 +78,7 @@ def main():
     configuration = Configuration()
     configuration.set_string("penstock.watermark.records", "1")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
     env.set_parallelism(1)
     ways = {
         "periodic": Periodic(),

@@ -146,13 +146,18 @@ class EnvironmentSettings:
     def set_stream_time_characteristic(
         self: Environment, characteristic: TimeCharacteristic
     ) -> Environment:
-        """Set the time that windows follow which do not name one; event time by default."""
+        """Set the time that `time_window` follows; without it, processing time."""
         self._configuration.set(TIME_CHARACTERISTIC, characteristic.name)
         return self
 
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
-        """Return the time that windows follow which do not name one."""
-        return TimeCharacteristic[self._get(TIME_CHARACTERISTIC) or "EventTime"]
+        """Return the time that was set; event time if none was, as in PyFlink."""
+        return self.named_time_characteristic() or TimeCharacteristic.EventTime
+
+    def named_time_characteristic(self) -> TimeCharacteristic | None:
+        """Return the time that was set, None if none was."""
+        name = self._get(TIME_CHARACTERISTIC)
+        return None if name is None else TimeCharacteristic[name]
 
     def enable_watermark_trace(
         self: Environment, operator: str | None = None, timeline: str | None = None

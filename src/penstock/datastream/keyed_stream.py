@@ -19,7 +19,7 @@ from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.key_selection import Selector
 from penstock.datastream.keyed_shortcuts import KeyedShortcuts
 from penstock.datastream.stream import DataStream
-from penstock.datastream.window_shapes import count_window_parts, time_window_assigner
+from penstock.datastream.window_shapes import count_window_parts
 from penstock.datastream.windowed_stream import WindowedStream
 from penstock.errors import GraphError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
@@ -129,10 +129,10 @@ class KeyedStream(KeyedShortcuts, DataStream):
     ) -> WindowedStream:
         """Put the elements of each key into tumbling or sliding windows of time.
 
-        They follow processing time if that is the environment's time characteristic, else event
-        time.
+        They follow event time if the environment's time characteristic is event time or ingestion
+        time, else processing time.
         """
-        return WindowedStream(self, time_window_assigner(self._environment, size, slide))
+        return WindowedStream(self, self._time_windows(size, slide))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Put the elements of each key into windows of a number of elements.

@@ -283,7 +283,12 @@ class DataStream(StreamSinks, OperatorSettings):
         self, size: Time | Duration, slide: Time | Duration | None = None
     ) -> AllWindowedStream:
         """Put all elements into tumbling or sliding windows of time, as `time_window` does."""
-        return self.window_all(time_window_assigner(self._environment, size, slide))
+        return self.window_all(self._time_windows(size, slide))
+
+    def _time_windows(
+        self, size: Time | Duration, slide: Time | Duration | None
+    ) -> WindowAssigner[Any, Any]:
+        return time_window_assigner(self._environment, self._transformation, size, slide)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
         """Put all elements into windows of a number of elements, as `count_window` does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from penstock.common import Duration, Time
@@ -20,6 +21,9 @@ from penstock.core.windowing import (
     WindowAssigner,
 )
 from penstock.datastream.time_characteristic import TimeCharacteristic
+from penstock.graph.call_site import capture_call_site
+from penstock.graph.specs import TimestampsSpec
+from penstock.graph.transformations import OperatorTransformation, Transformation
 
 if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -29,18 +33,38 @@ CountWindowParts = tuple[WindowAssigner[Any, Any], Trigger[Any, Any], Evictor[An
 
 def time_window_assigner(
     environment: StreamExecutionEnvironment,
+    source: Transformation,
     size: Time | Duration,
     slide: Time | Duration | None,
 ) -> WindowAssigner[Any, Any]:
-    """Return tumbling or sliding windows in the time that the environment names."""
-    characteristic = environment.get_stream_time_characteristic()
-    if characteristic is TimeCharacteristic.ProcessingTime:
+    """Return tumbling or sliding windows in the time that the environment names.
+
+    Programs that use these shorthands were written when processing time was the default.
+    """
+    characteristic = environment.named_time_characteristic()
+    if characteristic is None and _has_timestamps(source):
+        warnings.warn(
+            f"time_window() at {capture_call_site()} follows processing time, although the records "
+            "have timestamps: call env.set_stream_time_characteristic(TimeCharacteristic.EventTime)"
+            ", or use .window(TumblingEventTimeWindows.of(...))",
+            stacklevel=3,
+        )
+    if characteristic in (None, TimeCharacteristic.ProcessingTime):
         if slide is None:
             return TumblingProcessingTimeWindows.of(size)
         return SlidingProcessingTimeWindows.of(size, slide)
     if slide is None:
         return TumblingEventTimeWindows.of(size)
     return SlidingEventTimeWindows.of(size, slide)
+
+
+def _has_timestamps(transformation: Transformation) -> bool:
+    """Tell whether timestamps are assigned somewhere in front."""
+    if isinstance(transformation, OperatorTransformation):
+        spec = transformation.spec
+        if isinstance(spec, TimestampsSpec) or getattr(spec, "strategy", None) is not None:
+            return True
+    return any(_has_timestamps(each) for each in transformation.inputs)
 
 
 def count_window_parts(size: int, slide: int) -> CountWindowParts:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.common import Duration, Time, Types
+from penstock.common import Duration, Time, Types, WatermarkStrategy
 from penstock.core.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -180,18 +180,29 @@ def test_windows_over_the_whole_stream_work_in_one_subtask(env):
             TumblingProcessingTimeWindows,
             SlidingProcessingTimeWindows,
         ),
+        (None, TumblingProcessingTimeWindows, SlidingProcessingTimeWindows),
         (TimeCharacteristic.EventTime, TumblingEventTimeWindows, SlidingEventTimeWindows),
         (TimeCharacteristic.IngestionTime, TumblingEventTimeWindows, SlidingEventTimeWindows),
     ],
 )
 def test_time_windows_follow_the_time_characteristic(env, characteristic, tumbling, sliding):
-    env.set_stream_time_characteristic(characteristic)
+    if characteristic is not None:
+        env.set_stream_time_characteristic(characteristic)
     keyed(env).time_window(Time.seconds(6)).sum(1)
     assert last(env).spec.assigner == tumbling.of(Time.seconds(6))
     keyed(env).time_window(Time.seconds(6), Time.seconds(2)).sum(1)
     assert last(env).spec.assigner == sliding.of(Time.seconds(6), Time.seconds(2))
     env.from_collection([1]).time_window_all(Time.seconds(6)).sum()
     assert last(env).spec.assigner == tumbling.of(Time.seconds(6))
+
+
+def test_time_windows_of_records_with_timestamps_warn_if_no_time_is_named(env):
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    stream = env.from_collection([(1, 2)]).assign_timestamps_and_watermarks(strategy)
+    with pytest.warns(UserWarning, match="follows processing time, although the records have"):
+        stream.map(lambda pair: pair).key_by(0).time_window(Time.seconds(6)).sum(1)
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
+    stream.key_by(0).time_window(Time.seconds(6)).sum(1)
 
 
 def test_count_windows(env):
