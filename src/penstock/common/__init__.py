@@ -34,6 +34,7 @@ from penstock.common.watermark_strategy import (
     AssignerWithPeriodicWatermarksWrapper,
     TimestampAssigner,
     WatermarkStrategy,
+    WatermarkStrategyContext,
 )
 
 __all__ = [
@@ -75,4 +76,5 @@ __all__ = [
     "WatermarkGenerator",
     "WatermarkOutput",
     "WatermarkStrategy",
+    "WatermarkStrategyContext",
 ]

@@ -40,6 +40,7 @@ __all__ = [
     "WatermarkGenerator",
     "WatermarkOutput",
     "WatermarkStrategy",
+    "WatermarkStrategyContext",
 ]
 
 T = TypeVar("T")
@@ -71,8 +72,21 @@ class WatermarkAlignment:
     update_interval_ms: int
 
 
+class WatermarkStrategyContext:
+    """What a strategy knows of the operator that it makes its parts for."""
+
+    def __init__(self, metric_group: Any = None) -> None:
+        self._metric_group = metric_group
+
+    def get_metric_group(self) -> Any:
+        """Return the operator's group of metrics."""
+        return self._metric_group
+
+
 class WatermarkStrategy:
     """Say how a stream gets its timestamps and watermarks. Settings make new strategies.
+
+    A subclass may define `create_watermark_generator` and `create_timestamp_assigner` instead.
 
     >>> strategy = (
     ...     WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(3))
@@ -83,14 +97,18 @@ class WatermarkStrategy:
     60000
     """
 
-    def __init__(self, generator_factory: Callable[[], WatermarkGenerator[Any]]) -> None:
-        #: Returns a new generator, one for each channel.
+    #: Returns a new generator, one for each channel; None in a subclass that makes them itself.
+    generator_factory: Callable[..., WatermarkGenerator[Any]] | None = None
+    #: As the user gave it: an object with `extract_timestamp`, a callable, or None.
+    timestamp_assigner: Any = None
+    #: After how long without records a channel counts as idle, or None.
+    idle_timeout_ms: int | None = None
+    alignment: WatermarkAlignment | None = None
+
+    def __init__(
+        self, generator_factory: Callable[..., WatermarkGenerator[Any]] | None = None
+    ) -> None:
         self.generator_factory = generator_factory
-        #: As the user gave it: an object with `extract_timestamp`, a callable, or None.
-        self.timestamp_assigner: Any = None
-        #: After how long without records a channel counts as idle, or None.
-        self.idle_timeout_ms: int | None = None
-        self.alignment: WatermarkAlignment | None = None
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -114,12 +132,13 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_generator(
-        generator_supplier: Callable[[], WatermarkGenerator[Any]] | WatermarkGenerator[Any],
+        generator_supplier: Callable[..., WatermarkGenerator[Any]] | WatermarkGenerator[Any],
     ) -> WatermarkStrategy:
         """Use one's own generator.
 
-        :param generator_supplier: a class or callable that makes a generator; or a generator, of
-            which every channel gets a copy of its own.
+        :param generator_supplier: a class or callable that makes a generator, called with a
+            `WatermarkStrategyContext` if it takes an argument; or a generator, of which every
+            channel gets a copy of its own.
         """
         if isinstance(generator_supplier, WatermarkGenerator):
             return WatermarkStrategy(partial(copy.deepcopy, generator_supplier))
@@ -192,7 +211,29 @@ class WatermarkStrategy:
         drift = to_milliseconds(max_allowed_watermark_drift)
         return self._with(alignment=WatermarkAlignment(watermark_group, drift, interval))
 
-    def assigner_for(self, generator: WatermarkGenerator[Any]) -> AssignTimestamp | None:
+    def create_watermark_generator(
+        self, context: WatermarkStrategyContext
+    ) -> WatermarkGenerator[Any]:
+        """Return a new generator. Called for each channel; a subclass may define it."""
+        supply = self.generator_factory
+        if supply is None:
+            raise ConfigurationError(
+                "a watermark strategy makes no generator",
+                where=type(self).__name__,
+                todo="define create_watermark_generator(self, context) in the subclass",
+            )
+        return supply(context) if _takes_context(supply) else supply()
+
+    def create_timestamp_assigner(self, context: WatermarkStrategyContext) -> Any:
+        """Return a `TimestampAssigner` or a function, None to keep timestamps as they are.
+
+        A subclass may define it; `with_timestamp_assigner` has precedence.
+        """
+        return None
+
+    def assigner_for(
+        self, generator: WatermarkGenerator[Any], context: WatermarkStrategyContext
+    ) -> AssignTimestamp | None:
         """Return the function of record and old timestamp that gives the new timestamp.
 
         None means that records keep the timestamps that they have. A classic assigner is one with
@@ -200,6 +241,8 @@ class WatermarkStrategy:
         object.
         """
         found = getattr(generator, "assign_timestamp", None) or self.timestamp_assigner
+        if found is None:
+            found = self.create_timestamp_assigner(context)
         if found is None:
             return None
         extract = getattr(found, "extract_timestamp", None)
@@ -218,6 +261,17 @@ class AssignerWithPeriodicWatermarksWrapper(WatermarkStrategy):
 
     def __init__(self, assigner: AssignerWithPeriodicWatermarks[Any]) -> None:
         super().__init__(WatermarkStrategy.for_assigner(assigner).generator_factory)
+
+
+def _takes_context(supply: Callable[..., Any]) -> bool:
+    try:
+        signature = inspect.signature(supply)
+        signature.bind()
+    except TypeError:
+        return True
+    except ValueError:  # written in C, and tells nothing
+        return False
+    return False
 
 
 def _takes_one_argument(function: Callable[..., Any]) -> bool:

@@ -17,6 +17,8 @@ from penstock.common.watermark_generators import (
     BoundedOutOfOrdernessWatermarks,
     NoWatermarks,
 )
+from penstock.common.watermark_strategy import WatermarkStrategy, WatermarkStrategyContext
+from penstock.core.metrics import MetricGroup
 from penstock.core.pickling import PROTOCOL, is_picklable
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import MissingTimestampError, show_value
@@ -47,20 +49,23 @@ class WatermarkSource:
     """One generator at work on one stream of records (a subtask's, or a split's).
 
     :param plan: the operator that it works for.
+    :param metrics: the operator's, for generators that count something.
     :param on_change: called when the watermark rises or the stream goes idle or comes back.
     """
 
     def __init__(
         self,
         plan: PlanOperator,
-        strategy: Any,
+        strategy: WatermarkStrategy,
         scope: Scope,
         interval: int,
         on_change: Callable[[], None],
+        metrics: MetricGroup | None = None,
     ) -> None:
         self.plan = plan
-        self._generator = strategy.generator_factory()
-        self._assign = strategy.assigner_for(self._generator)
+        context = WatermarkStrategyContext(metrics)
+        self._generator = strategy.create_watermark_generator(context)
+        self._assign = strategy.assigner_for(self._generator, context)
         # An assigner object of the user's may keep attributes: it is the method's own object.
         self._assigner = getattr(self._assign, "__self__", None)
         self._silent = self._assign is None and type(self._generator) is NoWatermarks
@@ -114,7 +119,8 @@ class WatermarkSource:
 
     def _stamped_bounded(self, values: Iterable[Any]) -> Iterator[Any]:
         """Do the same, and in place of the call what the commonest generators do on an event."""
-        scope, assign, generator = self._scope, self._assign, self._generator
+        scope, assign = self._scope, self._assign
+        generator: Any = self._generator
         interval, largest = self._interval, generator.max_timestamp
         next_emit = interval - self._count % interval
         number = 0

@@ -21,13 +21,17 @@ from penstock.common import (
     WatermarkGenerator,
     WatermarkOutput,
     WatermarkStrategy,
+    WatermarkStrategyContext,
 )
 from penstock.common.watermark_strategy import (
     NO_TIMESTAMP,
     AssignerWithPeriodicWatermarksWrapper,
+    BoundedOutOfOrdernessWatermarks,
     WatermarkAlignment,
 )
 from penstock.errors import ConfigurationError
+
+CONTEXT = WatermarkStrategyContext("metrics")
 
 
 class Marks(WatermarkOutput):
@@ -44,8 +48,8 @@ class Marks(WatermarkOutput):
 
 def watermarks(strategy: WatermarkStrategy, timestamps: list[int]) -> list[int]:
     """Return what a strategy emits if it is asked after every record."""
-    generator, output = strategy.generator_factory(), Marks()
-    assign = strategy.assigner_for(generator) or (lambda value, timestamp: value)
+    generator, output = strategy.create_watermark_generator(CONTEXT), Marks()
+    assign = strategy.assigner_for(generator, CONTEXT) or (lambda value, timestamp: value)
     for value in timestamps:
         generator.on_event(value, assign(value, NO_TIMESTAMP), output)
         generator.on_periodic_emit(output)
@@ -131,7 +135,7 @@ def test_a_punctuated_assigner_answers_after_the_record() -> None:
 )
 def test_before_the_first_record(strategy: WatermarkStrategy) -> None:
     output = Marks()
-    strategy.generator_factory().on_periodic_emit(output)
+    strategy.create_watermark_generator(CONTEXT).on_periodic_emit(output)
     assert output.seen == [MIN_WATERMARK]
 
 
@@ -157,20 +161,20 @@ class OwnAssigner(TimestampAssigner[dict[str, int]]):
 )
 def test_timestamp_assigners(assigner: Any) -> None:
     strategy = BOUNDED.with_timestamp_assigner(assigner)
-    assign = strategy.assigner_for(strategy.generator_factory())
+    assign = strategy.assigner_for(strategy.create_watermark_generator(CONTEXT), CONTEXT)
     assert assign is not None
     assert assign({"at": 7}, NO_TIMESTAMP) == 7
     assert strategy.timestamp_assigner is assigner
 
 
 def test_without_an_assigner_records_keep_their_timestamps() -> None:
-    assert BOUNDED.assigner_for(BOUNDED.generator_factory()) is None
+    assert BOUNDED.assigner_for(BOUNDED.create_watermark_generator(CONTEXT), CONTEXT) is None
 
 
 def test_a_classic_assigner_follows_its_generator_into_another_process() -> None:
     strategy = WatermarkStrategy.for_assigner(Periodic())
-    generator = cloudpickle.loads(cloudpickle.dumps(strategy.generator_factory()))
-    assign = strategy.assigner_for(generator)
+    generator = cloudpickle.loads(cloudpickle.dumps(strategy.create_watermark_generator(CONTEXT)))
+    assign = strategy.assigner_for(generator, CONTEXT)
     assert assign is not None
     assign(500, NO_TIMESTAMP)
     assert generator.assigner.largest == 500
@@ -235,3 +239,49 @@ def test_wrong_settings(make: Callable[[], Any], text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         make()
     assert str(caught.value) == text
+
+
+class Own(WatermarkStrategy):
+    """No call of super().__init__, as users write it."""
+
+    def __init__(self, lag: int) -> None:
+        self.lag = lag
+
+    def create_watermark_generator(self, context: WatermarkStrategyContext) -> Any:
+        return BoundedOutOfOrdernessWatermarks(Duration.of_millis(self.lag))
+
+    def create_timestamp_assigner(self, context: WatermarkStrategyContext) -> Any:
+        return lambda value, timestamp: value * 10
+
+
+def test_a_strategy_can_be_a_subclass() -> None:
+    strategy = Own(5).with_idleness(Duration.of_seconds(1))
+    assert watermarks(strategy, [1, 3])[-1] == 30 - 5 - 1
+    assert strategy.idle_timeout_ms == 1000
+    given = strategy.with_timestamp_assigner(lambda value, timestamp: value)
+    assert watermarks(given, [1, 3])[-1] == 3 - 5 - 1
+
+
+def test_a_subclass_must_make_generators() -> None:
+    class Nothing(WatermarkStrategy):
+        pass
+
+    with pytest.raises(ConfigurationError) as caught:
+        Nothing().create_watermark_generator(CONTEXT)
+    assert str(caught.value) == (
+        "a watermark strategy makes no generator\n"
+        "  where: Nothing\n"
+        "  to do: define create_watermark_generator(self, context) in the subclass"
+    )
+
+
+def test_a_supplier_may_take_a_context() -> None:
+    seen = []
+
+    def supply(context: WatermarkStrategyContext) -> Any:
+        seen.append(context.get_metric_group())
+        return BoundedOutOfOrdernessWatermarks(Duration.of_millis(1))
+
+    strategy = WatermarkStrategy.for_generator(supply)
+    assert watermarks(strategy.with_timestamp_assigner(lambda value: value), [5])[-1] == 3
+    assert seen == ["metrics"]

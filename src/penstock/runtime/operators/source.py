@@ -133,7 +133,9 @@ class SourceOperator(Operator):
         marks = self._splits.get(split)
         if marks is None:
             strategy = self.spec.strategy
-            marks = WatermarkSource(self.plan, strategy, self.scope, self._interval, self._changed)
+            marks = WatermarkSource(
+                self.plan, strategy, self.scope, self._interval, self._changed, self.context.metrics
+            )
             self._splits[split] = marks
         return marks
 

@@ -19,7 +19,7 @@ class TimestampsOperator(Operator):
         super().open()
         interval = self.context.setting(WATERMARK_RECORDS)
         self._marks = WatermarkSource(
-            self.plan, self.spec.strategy, self.scope, interval, self._changed
+            self.plan, self.spec.strategy, self.scope, interval, self._changed, self.context.metrics
         )
         self._idle = False
 
