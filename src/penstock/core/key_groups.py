@@ -20,6 +20,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.common.types import Row
+from penstock.core.value_keys import ValueKey
 from penstock.errors import UnstableKeyError, show_value
 
 DEFAULT_MAX_PARALLELISM = 128
@@ -47,6 +48,7 @@ def groups_of_slot(slot: int, parallelism: int, max_parallelism: int) -> range:
 def key_group(key: Any, max_parallelism: int) -> int:
     """Return the key group of a key.
 
+    :param key: as `value_keys.wrapped` returns it.
     :raises UnstableKeyError: if the key has no hash, or one that differs between processes.
     """
     return _mix(stable_hash(key)) % max_parallelism
@@ -196,6 +198,7 @@ _HASHERS: dict[type, Callable[[Any], int]] = {
     bytes: _hash_bytes,
     tuple: _hash_items,
     type(None): lambda _: 0x6E6F6E65,
+    ValueKey: lambda key: stable_hash(key.token),
     Row: _hash_row,
 }
 _BASES: list[tuple[type | tuple[type, ...], Callable[[Any], int]]] = [

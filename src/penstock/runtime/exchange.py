@@ -8,6 +8,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.core.key_groups import key_group, slot_of_group
+from penstock.core.value_keys import wrapped
 from penstock.errors import ProgramError, RecordTooLargeError, UnstableKeyError, show_value
 from penstock.graph.plan import PlanEdge, PlanOperator
 from penstock.graph.specs import (
@@ -236,7 +237,10 @@ class KeyedWriter(ExchangeWriter):
             key = key_of(value)
             try:
                 add_key, add_time, add_value, records = lane_of[key]
-            except (KeyError, TypeError):
+            except KeyError:
+                add_key, add_time, add_value, records = self._place(key)
+            except TypeError:
+                key = self._wrapped(key)
                 add_key, add_time, add_value, records = self._place(key)
             add_key(key if type(key) in ATOMIC else freeze(key))
             add_time(scope.timestamp)
@@ -259,19 +263,24 @@ class KeyedWriter(ExchangeWriter):
     def _place(self, key: Any) -> _Lane:
         try:
             lane = self._lanes[self._slot(key)]
-            if len(self._lane_of) >= _REMEMBERED_KEYS:
-                self._lane_of.clear()
-            self._lane_of[key] = lane
-            return lane
         except UnstableKeyError as error:
             error.where = f"key_by in front of {self.plan.describe()}"
             raise
-        except TypeError as error:
+        if len(self._lane_of) >= _REMEMBERED_KEYS:
+            self._lane_of.clear()
+        self._lane_of[key] = lane
+        return lane
+
+    def _wrapped(self, key: Any) -> Any:
+        try:
+            return wrapped(key)
+        except Exception as error:
             raise UnstableKeyError(
                 f"a {type(key).__name__} cannot be a key: {error}",
                 where=f"key_by in front of {self.plan.describe()}",
                 got=show_value(key),
-                todo="use a tuple instead of a list or dict, or @dataclass(frozen=True)",
+                todo="use a tuple, a string or a number, or declare the class with "
+                "@dataclass(frozen=True)",
             ) from None
 
 

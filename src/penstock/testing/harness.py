@@ -16,6 +16,7 @@ import cloudpickle
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import MapState, StateDescriptor, ValueState
 from penstock.core.time import MAX_WATERMARK, Watermark
+from penstock.core.value_keys import wrapped
 from penstock.errors import PenstockError
 from penstock.graph.plan import PlanOperator
 from penstock.graph.specs import CallSite, OperatorSpec
@@ -164,7 +165,7 @@ class OperatorHarness:
                     process(value)
                 return
             process_keyed = operator.process_keyed if input_index == 0 else operator.process_keyed2
-            process_keyed([key_of(value) for value in values], times, values)
+            process_keyed([wrapped(key_of(value)) for value in values], times, values)
 
     def process_watermark(self, watermark: int, channel: int = 0) -> None:
         """Feed a watermark to all inputs."""
@@ -267,7 +268,7 @@ class OperatorHarness:
         """Return what a state holds for a key: a value, a list, or a dict for a map."""
         assert self.backend is not None, "the operator is not keyed"
         context = self.backend.context
-        before, context.key = context.key, key
+        before, context.key = context.key, wrapped(key)
         try:
             state = self.backend.state(descriptor)
             if isinstance(state, ValueState):

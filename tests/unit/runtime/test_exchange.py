@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections import Counter
 from typing import Any
 
@@ -351,13 +352,23 @@ def test_a_selector_is_opened_has_the_context_and_keeps_its_attributes() -> None
 # --- errors -----------------------------------------------------------------------------------
 
 
-def test_a_key_without_a_hash() -> None:
+class Locked:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "Locked()"
+
+
+def test_a_key_that_can_be_pickled_in_no_way() -> None:
     with pytest.raises(UnstableKeyError) as caught:
-        Sender(Hash(lambda value: [value]), 2).send(5)
+        Sender(Hash(lambda value: Locked()), 2).send(5)
     assert str(caught.value) == (
-        "a list cannot be a key: it has no hash\n"
+        "a Locked cannot be a key: cannot pickle '_thread.lock' object\n"
         "  where: key_by in front of operator 'target', built at job.py:11\n"
-        "  got:   [5]\n"
+        "  got:   Locked()\n"
         "  to do: use a tuple, a string or a number, or declare the class with "
         "@dataclass(frozen=True)"
     )
@@ -378,7 +389,8 @@ def test_a_key_whose_hash_fails() -> None:
         "a Touchy cannot be a key: do not touch\n"
         "  where: key_by in front of operator 'target', built at job.py:11\n"
         "  got:   Touchy()\n"
-        "  to do: use a tuple instead of a list or dict, or @dataclass(frozen=True)"
+        "  to do: use a tuple, a string or a number, or declare the class with "
+        "@dataclass(frozen=True)"
     )
 
 

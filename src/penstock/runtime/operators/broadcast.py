@@ -19,6 +19,7 @@ from penstock.core.state import (
     StateDescriptor,
 )
 from penstock.core.time import TimeDomain, TimerService
+from penstock.core.value_keys import unwrapped
 from penstock.errors import StateError, show_value
 from penstock.graph.specs import BroadcastProcessSpec, KeyedBroadcastProcessSpec
 from penstock.runtime.calls import method_of
@@ -114,7 +115,7 @@ class _KeyedWriteContext(_WriteContext, KeyedBroadcastProcessFunction.Context):
         try:
             # A list of them: the function may clear the state of the key it is called for.
             for context.key in backend.keys_with(state_descriptor):
-                call(context.key, state)
+                call(unwrapped(context.key), state)
         finally:
             context.key = NO_KEY
 
@@ -129,7 +130,7 @@ class _KeyedReadContext(_ReadContext, KeyedBroadcastProcessFunction.ReadOnlyCont
 
     def get_current_key(self) -> Any:
         backend = self._operator.backend
-        return None if backend is None else backend.context.key
+        return None if backend is None else unwrapped(backend.context.key)
 
 
 class _KeyedTimerContext(_KeyedReadContext, KeyedBroadcastProcessFunction.OnTimerContext):

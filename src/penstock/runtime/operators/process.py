@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.time import TimeDomain, TimerService
+from penstock.core.value_keys import unwrapped
 from penstock.runtime.context import KeyedTimerService, OperatorTimerService
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.timers import TimerQueue
@@ -52,7 +53,7 @@ class ElementContextImpl(KeyedProcessFunction.Context, ProcessFunction.Context):
 
     def get_current_key(self) -> Any:
         backend = self._operator.backend
-        return None if backend is None else backend.context.key
+        return None if backend is None else unwrapped(backend.context.key)
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
         self._operator.output.to_side(output_tag.tag_id, value)

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.core.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from penstock.core.time import MAX_WATERMARK
+from penstock.core.value_keys import unwrapped
 from penstock.core.windowing import MergingWindowAssigner
 from penstock.errors import MissingTimestampError, show_value
 from penstock.runtime.calls import method_of
@@ -72,7 +73,7 @@ class WindowOperatorBase(ResultOperator):
         else:
             window = window_of(namespace)
             self._function_context.enter(key, window)
-            self.send(self._call(key, window, elements))
+            self.send(self._call(unwrapped(key), window, elements))
         scope.timestamp = before
 
     # A window ends with its last millisecond, not at the beginning of it: as in Flink, timers in
