@@ -87,3 +87,32 @@ def test_a_run_killed_half_way_and_started_again(tmp_path: Path) -> None:
     )
     # Only the batch in whose printing the process was killed may have been printed twice.
     assert len(before) + len(after) <= SALES + 40
+
+
+LOCAL_CLASSES = Path(__file__).parent / "programs" / "local_classes.py"
+
+
+@pytest.mark.timeout(300)
+def test_classes_inside_functions_over_a_restart(tmp_path: Path) -> None:
+    """State is found again by keys of such classes, with whatever seed the shell has."""
+    script = tmp_path / "program" / "local_classes.py"
+    script.parent.mkdir()
+    script.write_text(LOCAL_CLASSES.read_text())
+    (script.parent / "wave.py").write_text("SUFFIX = '!'\n")
+    lines: list[str] = []
+    for fatal, seed in ((17, "1"), (-1, "2")):
+        done = subprocess.run(
+            [sys.executable, str(script), str(tmp_path / "checkpoints"), str(fatal)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+        assert (done.returncode == 0) == (fatal < 0), done.stderr
+        lines += [line.partition("> ")[2] for line in done.stdout.splitlines()]
+    assert sorted(lines) == sorted(
+        f"{kind} {'abc'[n % 3]}{suffix} {n} {n // 3 + 1} {2 * n}"
+        for kind, suffix in (("Key", ""), ("Named", "!"))
+        for n in range(30)
+    )

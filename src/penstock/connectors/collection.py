@@ -17,11 +17,12 @@ from penstock.core.io import (
     SplitEnumerator,
     SplitRange,
 )
-from penstock.core.pickling import detached, dumps, is_immutable, loads
+from penstock.core.pickling import detached, dumps, dumps_for_workers, is_immutable, loads
 from penstock.errors import SerializationError, SourceError, show_value
 
 FRAME_RECORDS = 4096
 FRAME_BYTES = 1 << 20
+_SAMPLE = 100
 
 _SPLIT = "0"
 
@@ -46,6 +47,12 @@ class CollectionSource(Source):
     def __getstate__(self) -> dict[str, Any]:
         # A worker gets its data with each range: the job that is sent to all stays small.
         return {"_elements": None}
+
+    def kept_here(self) -> list[Any]:
+        # Some of them will do: elements of one type are made of the same classes, mostly.
+        elements = self._elements or []
+        by_type = {type(element): element for element in reversed(elements)}
+        return [*by_type.values(), *elements[:_SAMPLE]]
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         return _CollectionEnumerator(self._elements, context)
@@ -140,7 +147,7 @@ class _CollectionEnumerator(SplitEnumerator):
     def _pack(self, first: int, values: list[Any]) -> Iterator[tuple[int, int, bytes]]:
         """Yield the elements from number `first` on as frames that are not too large."""
         try:
-            data = dumps(values)
+            data = dumps_for_workers(values)
         except SerializationError:
             raise self._blame(first, values) from None
         if len(data) <= FRAME_BYTES or len(values) == 1:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
 from penstock.core.io import SourceBatch
-from penstock.core.pickling import dumps, loads
+from penstock.core.pickling import dumps_for_workers, loads
 from penstock.errors import SourceError
 
 SEGMENT_BYTES = 16 << 20
@@ -288,7 +288,7 @@ def count_entries(batch: SourceBatch) -> int:
 def _encode(batch: SourceBatch) -> Iterator[tuple[int, bytes]]:
     """Yield frames that are not too large."""
     entries = count_entries(batch)
-    body = dumps((batch.values, batch.timestamps, list(batch.marks), batch.time))
+    body = dumps_for_workers((batch.values, batch.timestamps, list(batch.marks), batch.time))
     if len(body) <= FRAME_BYTES or entries < 2:
         yield entries, body
         return

@@ -58,6 +58,9 @@ class SourceFunctionSource(ReceiverSource):
         # Workers only read the log; the function may hold what they could not even import.
         return {**self.__dict__, "_function": None}
 
+    def kept_here(self) -> list[Any]:
+        return [self._function]
+
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         def make(subtask: int, log: ReceiverLog, state: bytes | None) -> Receiver:
             function = _copied(self._function, context.operator)

@@ -217,6 +217,13 @@ class Source(ABC):
         """
         return ""
 
+    def kept_here(self) -> list[Any]:
+        """Return what does not travel with the source, though records are made of it or by it.
+
+        Workers are told of the classes that are found in it. Default: nothing.
+        """
+        return []
+
     def create_reader(self, context: ReaderContext) -> SourceReader:
         """Return the half that lives in a worker. Default: one that calls `read`."""
         return _RangeReader(self)

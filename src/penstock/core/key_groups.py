@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import pickle
 import uuid
 import zlib
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-import cloudpickle
-
 from penstock.common.types import Row
+from penstock.core.pickling import dumps, loads
 from penstock.core.value_keys import ValueKey
 from penstock.errors import UnstableKeyError, show_value
 
@@ -163,7 +161,7 @@ def _hash_object(key: Any) -> int:
     if dataclasses.is_dataclass(kind) and _has_generated_hash(key):
         fields = [f.name for f in dataclasses.fields(kind) if f.compare]
         return _hash_items([kind.__qualname__, *(getattr(key, name) for name in fields)])
-    copy = pickle.loads(_pickled(key))
+    copy = loads(dumps(key))
     if copy != key or hash(copy) != hash(key):
         raise UnstableKeyError(
             f"a {kind.__name__} cannot be a key: a copy of it is another key",
@@ -181,13 +179,6 @@ def _has_generated_hash(key: Any) -> bool:
         return hash(key) == hash(tuple(getattr(key, f.name) for f in held))
     except TypeError:
         return True  # a field without a hash: it will be named
-
-
-def _pickled(key: Any) -> bytes:
-    try:
-        return pickle.dumps(key)
-    except Exception:
-        return cloudpickle.dumps(key)  # a class that has no importable name
 
 
 _HASHERS: dict[type, Callable[[Any], int]] = {

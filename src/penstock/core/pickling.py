@@ -1,19 +1,24 @@
 """Values as bytes, and values that cannot change.
 
 Every process of a job has the classes of the user's script in `__main__`, so pickling is by
-reference to the class, at C speed.
+reference to the class, at C speed. A class that is defined inside a function has no name that
+pickle could find it by: the job gives it one, which is the same in every run of the program.
 """
 
 from __future__ import annotations
 
 import copy
 import datetime as dt
+import io
 import pickle
+import sys
 import uuid
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import cloudpickle
 
@@ -33,6 +38,51 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
 _KINDS: dict[type, tuple[int, tuple[str, ...]]] = {tuple: (_ITEMS, ()), frozenset: (_ITEMS, ())}
 
 
+#: Classes that are defined inside functions, by the name that the job has given them.
+_named: dict[str, type] = {}
+_names: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+
+
+def name_class(name: str, kind: type) -> None:
+    """Let instances of a class be pickled by this name, and found again by it."""
+    _named[name] = kind
+    _names[kind] = name
+
+
+def named_class(name: str) -> type:
+    """Return the class of that name.
+
+    :raises SerializationError: if the program has no such class (any more).
+    """
+    try:
+        return _named[name]
+    except KeyError:
+        raise SerializationError(
+            f"the program has no class {name!r}",
+            got="a record or a state value that an earlier version of the program wrote",
+            todo="define the class where it was, or start anew with another job name",
+        ) from None
+
+
+class _ReferringPickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]
+    """Pickle classes by reference where they can be found, and all else as cloudpickle does."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type):
+            name = _names.get(obj)
+            if name is not None:
+                return named_class, (name,)
+            if getattr(sys.modules["__main__"], obj.__qualname__, None) is obj:
+                return NotImplemented
+        return super().reducer_override(obj)
+
+
+def _dumps_by_value(value: Any) -> bytes:
+    with io.BytesIO() as file:
+        _ReferringPickler(file, PROTOCOL).dump(value)
+        return file.getvalue()
+
+
 def dumps(value: Any) -> bytes:
     """Pickle a value; one of a class that has no importable name is pickled with its class.
 
@@ -42,7 +92,7 @@ def dumps(value: Any) -> bytes:
         return pickle.dumps(value, PROTOCOL)
     except Exception:
         try:
-            return cloudpickle.dumps(value, PROTOCOL)
+            return _dumps_by_value(value)
         except Exception as error:
             raise SerializationError(
                 f"a {type(value).__name__} cannot be pickled, so it cannot travel between workers "
@@ -51,6 +101,20 @@ def dumps(value: Any) -> bytes:
                 todo="send plain data (numbers, strings, tuples, dataclasses) and open files, "
                 "locks and connections in open()",
             ) from None
+
+
+def dumps_for_workers(value: Any) -> bytes:
+    """Pickle a value of the user's own process: functions of the script go along as they are.
+
+    Workers have the classes of the script, but not its functions.
+    """
+    data = dumps(value)
+    if b"__main__" in data:
+        main = sys.modules["__main__"]
+        names = [name for name, held in vars(main).items() if type(held) is FunctionType]
+        if any(name.encode() in data for name in names):
+            return _dumps_by_value(value)
+    return data
 
 
 def loads(data: bytes) -> Any:
@@ -78,7 +142,7 @@ def detached(value: Any) -> Any:
         return pickle.loads(pickle.dumps(value, PROTOCOL))
     except Exception:
         # Its class has no importable name. That it can travel must be found out here, but reading
-        # it back would make a second class of that name.
+        # it back might make a second class of that name.
         dumps(value)
         return copy.deepcopy(value)
 

@@ -2,25 +2,34 @@
 
 Classes of `__main__` cannot be imported by a worker. They are pickled by value once a job and put
 into the worker's `__main__`, so that records of those classes pickle by name: fast, and equal to
-what is read back from state after a restart. It works the same for a script and a notebook.
+what is read back from state after a restart. It works the same for a script and a notebook. Classes
+that are defined inside functions travel in the same way, under names that the job gives them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
+import io
+import os
 import pickle
 import sys
 import types
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import cloudpickle
 
+from penstock.core.pickling import name_class
 from penstock.errors import SerializationError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
+from penstock.graph.specs import SourceSpec
 
 #: Jobs that a worker process keeps at hand.
 _KEPT_JOBS = 8
+_LIBRARIES = ("pyarrow", "pandas")
 
 
 @dataclass
@@ -40,10 +49,11 @@ def dump_job(plan: ExecutionPlan) -> bytes:
     :raises SerializationError: naming the operator whose function cannot be pickled.
     """
     try:
-        plan_blob = cloudpickle.dumps(plan)
+        plan_blob, local_classes = _dump_plan(plan)
     except Exception as error:
         raise _blame_operator(plan, error) from None
-    return pickle.dumps((list(sys.path), _dump_main_classes(), plan_blob, {}))
+    classes = _dump_main_classes(), _dump_local_classes(local_classes)
+    return pickle.dumps((list(sys.path), _eclipsing_modules(), classes, plan_blob, {}))
 
 
 def with_settings(blob: bytes, settings: dict[str, Any]) -> bytes:
@@ -58,16 +68,89 @@ def load_job(token: str, blob: bytes) -> Job:
     if job is None:
         # In this order: modules must be importable before classes that refer to them are read,
         # and the script's classes must be there before instances of them are.
-        path, class_blobs, plan_blob, settings = pickle.loads(blob)
+        path, eclipsing, (main_classes, local_classes), plan_blob, settings = pickle.loads(blob)
         sys.path.extend(entry for entry in path if entry not in sys.path)
-        for class_blob in class_blobs:
+        _load_modules(eclipsing)
+        for class_blob in main_classes:
             _install_in_main(cloudpickle.loads(class_blob))
+        for class_blob in local_classes:
+            name_class(*cloudpickle.loads(class_blob))
         plan: ExecutionPlan = cloudpickle.loads(plan_blob)
         plan.settings.update(settings)
         job = _jobs[token] = Job(token, plan)
         while len(_jobs) > _KEPT_JOBS:
             _jobs.popitem(last=False)
     return job
+
+
+def _eclipsing_modules() -> dict[str, str]:
+    """Find the program's modules that are named like one of Python's own: name and file."""
+    own = os.path.dirname(os.__file__)
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name in sys.stdlib_module_names and file and not file.startswith(own):
+            directory = os.path.dirname(file)
+            if directory in sys.path and file.endswith(".py") and "site-packages" not in file:
+                found[name] = file
+    return found
+
+
+def _load_modules(files: dict[str, str]) -> None:
+    """Let the program's modules stand where this process would find Python's own."""
+    for library in _LIBRARIES if files else ():
+        # In a worker they are loaded when they are needed, and may want Python's own.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
+    for name, file in files.items():
+        spec = importlib.util.spec_from_file_location(name, file)
+        loaded = getattr(sys.modules.get(name), "__file__", None)
+        if loaded != file and os.path.exists(file) and spec is not None and spec.loader is not None:
+            # Whoever has imported the other one keeps it.
+            module = sys.modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+
+
+class _WatchfulPickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]
+    """Take note of the classes inside functions that are met on the way."""
+
+    def __init__(self, file: io.BytesIO, local_classes: dict[type, None]) -> None:
+        super().__init__(file)
+        self._local_classes = local_classes
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type) and "<locals>" in obj.__qualname__:
+            self._local_classes[obj] = None
+        return super().reducer_override(obj)
+
+
+def _dump_plan(plan: ExecutionPlan) -> tuple[bytes, list[type]]:
+    """Return the plan, and the classes inside functions that its records may be made of."""
+    classes: dict[type, None] = {}
+    with io.BytesIO() as file:
+        _WatchfulPickler(file, classes).dump(plan)
+        blob = file.getvalue()
+    for operator in plan.operators:
+        if isinstance(operator.spec, SourceSpec):
+            for held in operator.spec.source.kept_here():
+                # What cannot be pickled need not be: it stays.
+                with io.BytesIO() as file, contextlib.suppress(Exception):
+                    _WatchfulPickler(file, classes).dump(held)
+    return blob, list(classes)
+
+
+def _dump_local_classes(classes: list[type]) -> list[bytes]:
+    """Name and pickle classes; one that is not the first of its name is told apart by its place."""
+    seen: Counter[str] = Counter()
+    blobs = []
+    for kind in classes:
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        seen[name] += 1
+        name += f"#{seen[name]}" if seen[name] > 1 else ""
+        with contextlib.suppress(Exception):  # a class that no record is made of need not travel
+            blobs.append(cloudpickle.dumps((name, kind)))
+            name_class(name, kind)
+    return blobs
 
 
 def _dump_main_classes() -> list[bytes]:
