@@ -159,13 +159,17 @@ class ReaderContext:
 class SourceReader(ABC):
     """Read the ranges of one subtask. Lives in a worker, for as many batches as it is used.
 
-    `open` once, then `read` for each range, then `close`. A worker keeps the reader between
-    batches, with whatever connection it has, and closes it when the job is done there. The next
-    range of a split may be read by another worker: where a range begins is all that counts.
+    `open` once; for each batch `prepare` with all its ranges and `read` for each; then `close`. A
+    worker keeps the reader between batches, with whatever connection it has, and closes it when the
+    job is done there. The next range of a split may be read by another worker: where a range begins
+    is all that counts.
     """
 
     def open(self) -> None:  # noqa: B027 - optional hook
         """Connect. Called once, before the first range."""
+
+    def prepare(self, ranges: list[SplitRange]) -> None:  # noqa: B027 - optional hook
+        """Learn what the batch will read, so that all of it can be asked for at once."""
 
     @abstractmethod
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:

@@ -23,7 +23,6 @@ class SourceOperator(Operator):
     def open(self) -> None:
         """Prepare to read."""
         super().open()
-        #: Made when there is something to read: many a batch has nothing for a subtask.
         self._reader: SourceReader | None = None
         self._splits: dict[str, WatermarkSource] = {}
         self._interval = self.context.setting(WATERMARK_RECORDS)
@@ -48,14 +47,8 @@ class SourceOperator(Operator):
             return
         if self.spec.strategy is not None:
             self._take_splits([part.split for part in read.ranges], read.splits)
-        for number, part in enumerate(read.ranges):
-            for batch in self._open_reader().read(part):
-                if batch.time is not None:
-                    self.reach_time(min(batch.time, read.time))
-                self._feed(part, batch)
-            if part.last and all(part.split != rest.split for rest in read.ranges[number + 1 :]):
-                self._splits.pop(part.split, None)
-                self._changed()
+        if read.ranges:
+            self._read(read.ranges, read.time)
         self.reach_time(read.time)
         if not read.ended:  # at the end the last watermark follows, as in Flink, unasked
             for marks in self._splits.values():
@@ -69,6 +62,18 @@ class SourceOperator(Operator):
             self.watermark = MAX_WATERMARK
             self.output.watermark(MAX_WATERMARK)
             self.finish_input()
+
+    def _read(self, ranges: list[SplitRange], until: int) -> None:
+        reader = self._open_reader()
+        reader.prepare(ranges)
+        for number, part in enumerate(ranges):
+            for batch in reader.read(part):
+                if batch.time is not None:
+                    self.reach_time(min(batch.time, until))
+                self._feed(part, batch)
+            if part.last and all(part.split != rest.split for rest in ranges[number + 1 :]):
+                self._splits.pop(part.split, None)
+                self._changed()
 
     def _open_reader(self) -> SourceReader:
         if self._reader is None:
