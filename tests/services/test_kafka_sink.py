@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -282,8 +281,8 @@ def test_a_transaction_that_took_too_long(
 
 
 @pytest.fixture
-def wrong_password(kafka: Server) -> Iterator[dict[str, str]]:
-    yield {
+def wrong_password(kafka: Server) -> dict[str, str]:
+    return {
         "bootstrap.servers": kafka.address["sasl_bootstrap_servers"],
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",

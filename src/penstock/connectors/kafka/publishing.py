@@ -50,7 +50,7 @@ class _Connection:
             {
                 **self._settings,
                 # Success shows by the transaction or the flush; only failures are called back.
-                "delivery.report.only.error": "true",
+                "delivery.report.only.error": True,
                 "on_delivery": self._note_delivery,
             },
             self.trouble,
