@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
-from penstock.connectors.file_sink.date_pattern import compile_pattern, finest_unit
+from penstock.core.date_pattern import compile_pattern, finest_unit
 from penstock.errors import ConfigurationError, MissingTimestampError
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from penstock.connectors.file_sink import (
     FileSink,
 )
 from penstock.connectors.file_sink.assigners import _local_zone
-from penstock.connectors.file_sink.date_pattern import compile_pattern
+from penstock.core.date_pattern import compile_pattern
 from penstock.errors import ConfigurationError, MissingTimestampError
 from tests.unit.connectors.file_sink.sinks import At, SinkDriver, finished
 

@@ -70,17 +70,38 @@ def nesting(code: str) -> int:
     return deepest
 
 
+def _is_enclosed(code: str) -> bool:
+    """Return whether one pair of parentheses encloses the whole code."""
+    if not code.startswith("("):
+        return False
+    depth = 0
+    for position, character in enumerate(code):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return position == len(code) - 1
+    return False
+
+
 class Emitter:
     """Turns expressions into code and gathers what that code needs around it.
 
     :param column: gives the code of an input column.
     :param zone: the session's time zone, by name.
+    :param database: the session's database.
     """
 
-    def __init__(self, column: Callable[[int], str], zone: str = "UTC") -> None:
+    def __init__(
+        self,
+        column: Callable[[int], str],
+        zone: str = "UTC",
+        database: str = "default_database",
+    ) -> None:
         self._column = column
+        self.database: str = database
         self._zone = zone
         self._temporaries = 0
+        self.first_object = 0
+        self.tag = ""
         self.prelude: list[str] = []
         self.objects: list[Any] = []
         self.shared: dict[Expr, str] = {}
@@ -112,15 +133,21 @@ class Emitter:
         """Return a name for the value of code that does not depend on the row."""
         name = self._hoisted.get(code)
         if name is None:
-            name = self._hoisted[code] = f"_k{len(self._hoisted)}"
+            name = self._hoisted[code] = f"_k{self.tag}{len(self._hoisted)}"
             self.prelude.append(f"{name} = {code}")
+        return name
+
+    def hoist_new(self, code: str) -> str:
+        """Return a name for a value that this place alone uses, such as a generator."""
+        name = f"_n{self.tag}{len(self.prelude)}"
+        self.prelude.append(f"{name} = {code}")
         return name
 
     def object(self, value: Any) -> str:
         """Return a name for an object that travels beside the source."""
         name = self._by_id.get(id(value))
         if name is None:
-            name = self._by_id[id(value)] = f"_o{len(self.objects)}"
+            name = self._by_id[id(value)] = f"_o{self.first_object + len(self.objects)}"
             self.objects.append(value)
         return name
 
@@ -199,6 +226,8 @@ class Emitter:
     def _call(self, call: Call) -> str:
         if call.function in ("AND", "OR"):
             return self._junction(call)
+        if call.function in ("IS NULL", "IS NOT NULL") and not call.args[0].type.is_nullable:
+            return str(call.function == "IS NOT NULL")
         if call.function == "NOT" and not call.type.is_nullable:
             return f"(not {self.value(call.args[0])})"
         function = catalog.scalar_function(call.function)
@@ -237,7 +266,16 @@ class Emitter:
             codes.append(code)
         return tests, codes
 
+    def share_names(self, other: Emitter) -> None:
+        """Use the constants and objects of another emitter, whose prelude this one writes to."""
+        self._hoisted, self._by_id, self.objects = other._hoisted, other._by_id, other.objects
+
     def filled(self, template: str, codes: list[str]) -> str:
+        """Return a template of a value, filled, in parentheses if it needs them."""
+        code = self.fill(template, codes)
+        return code if is_simple(code) or _is_enclosed(code) else f"({code})"
+
+    def fill(self, template: str, codes: list[str]) -> str:
         """Return a template with code for its slots and names for its library functions."""
 
         def fill(match: re.Match[str]) -> str:
@@ -246,8 +284,7 @@ class Emitter:
                 return self.library(f"{module}.{name}")
             return ", ".join(codes) if slot == "*" else codes[int(slot)]
 
-        code = _SLOT.sub(fill, template)
-        return code if is_simple(code) or code.startswith("(") else f"({code})"
+        return _SLOT.sub(fill, template)
 
     def _junction(self, call: Call) -> str:
         """AND and OR with three values: each operand is evaluated once and only if needed."""
@@ -350,7 +387,7 @@ class Emitter:
         """Move code into a function of its own, and return the call."""
         names = sorted(set(_LOCAL.findall(code)))
         parameters = ", ".join(names)
-        name = f"_f{len(self.prelude)}"
+        name = f"_f{self.tag}{len(self.prelude)}"
         self.prelude.append(f"def {name}({parameters}):\n    return {code}")
         return f"{name}({parameters})"
 

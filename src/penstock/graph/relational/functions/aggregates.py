@@ -159,7 +159,7 @@ def _moments(form: str) -> Callable[[AggregateCall], Accumulator]:
             )
         if isinstance(t, FloatType):
             return with_value(accumulator, f"@moments.float32({accumulator.value})")
-        return accumulator
+        return with_value(accumulator, f"@moments.double({accumulator.value})")
 
     return rule
 

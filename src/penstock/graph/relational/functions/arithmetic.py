@@ -219,6 +219,20 @@ def _hex_code(call: Call, emitter: Emitter) -> str:
     return "@strings.hex_of($0)"
 
 
+def _rand_code(word: str, seeded: str) -> Callable[[Call, Emitter], str]:
+    """Return the rule: a generator with a seed is made once for its place in the query."""
+
+    def code(call: Call, emitter: Emitter) -> str:
+        bound = ["$1"] if len(call.args) == 2 else ["$0"] if word == "rand_integer" else []
+        if len(call.args) > len(bound):
+            seed = emitter.value(call.args[0])
+            maker = emitter.library(f"randoms.{seeded}")
+            return f"{emitter.hoist_new(f'{maker}({seed})')}({', '.join(bound)})"
+        return f"@randoms.{word}({', '.join(bound)})"
+
+    return code
+
+
 def _math(name: str, doc: str, word: str | None = None) -> Function:
     return scalar(name, "double", DOUBLE, f"@numbers.{word or name.lower()}($0)", doc)
 
@@ -290,7 +304,7 @@ FUNCTIONS: list[Function | Rewrite] = [
         "RAND",
         "[int]",
         DOUBLE,
-        "@randoms.rand($*)",
+        _rand_code("rand", "seeded"),
         "A random number from 0 up to 1.",
         deterministic=False,
     ),
@@ -298,7 +312,7 @@ FUNCTIONS: list[Function | Rewrite] = [
         "RAND_INTEGER",
         ("int", "int, int"),
         INT,
-        "@randoms.rand_integer($*)",
+        _rand_code("rand_integer", "seeded_integer"),
         "A random whole number from 0 up to the bound; a seed may come first.",
         deterministic=False,
     ),

@@ -32,7 +32,19 @@ from collections.abc import Iterable, Sequence
 
 from penstock.errors import FunctionError
 from penstock.graph.relational.expressions import AggregateCall, Expr
-from penstock.graph.relational.functions import aggregates, arithmetic, comparison, logical
+from penstock.graph.relational.functions import (
+    aggregates,
+    arithmetic,
+    bitmap,
+    collection,
+    comparison,
+    conditional,
+    hashing,
+    json,
+    logical,
+    strings,
+    temporal,
+)
 from penstock.graph.relational.functions.aggregate_function import Aggregate
 from penstock.graph.relational.functions.function import Function, Rewrite
 
@@ -40,6 +52,13 @@ SCALAR_FAMILIES = {
     "comparison": comparison.FUNCTIONS,
     "logical": logical.FUNCTIONS,
     "arithmetic": arithmetic.FUNCTIONS,
+    "string": strings.FUNCTIONS,
+    "temporal": temporal.FUNCTIONS,
+    "conditional": conditional.FUNCTIONS,
+    "collection": collection.FUNCTIONS,
+    "json": json.FUNCTIONS,
+    "hash": hashing.FUNCTIONS,
+    "bitmap": bitmap.FUNCTIONS,
 }
 
 

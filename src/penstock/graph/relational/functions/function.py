@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.relational.expressions import Call, Expr, cast
@@ -197,7 +197,10 @@ def _made_alike(
 
 @dataclass(frozen=True)
 class Function:
-    """A built-in scalar function or operator."""
+    """A built-in scalar function or operator.
+
+    :param rewrite: gives the expression instead of the signatures, if it depends on more.
+    """
 
     name: str
     signatures: tuple[Signature, ...]
@@ -207,14 +210,15 @@ class Function:
     nulls: str = "args"
     aliases: tuple[str, ...] = ()
     deterministic: bool = True
-    exact: bool = False
-    note: str = field(default="", repr=False)
+    rewrite: Callable[[tuple[Expr, ...]], Expr | None] | None = None
 
-    def resolve(self, args: Sequence[Expr]) -> Call | None:
+    def resolve(self, args: Sequence[Expr]) -> Expr | None:
         """Return the call with these arguments, or None if no signature takes them."""
+        if self.rewrite is not None:
+            return self.rewrite(tuple(args))
         for signature in self.signatures:
             accepted = signature.accept(args)
-            if accepted is None or (self.exact and accepted != tuple(args)):
+            if accepted is None:
                 continue
             result = self.result(accepted) if callable(self.result) else self.result
             if result is not None:

@@ -8,24 +8,27 @@ from datetime import datetime, timedelta
 
 from penstock.errors import ConfigurationError
 
-_MONTHS = (
+MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: A run of one letter, quoted text, or anything that stands for itself.
-_TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^A-Za-z'])")
+TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[^A-Za-z'])")
 _RESERVED = "#{}[]"
 
 Piece = Callable[[datetime], str]
 
 
-def compile_pattern(pattern: str) -> Callable[[datetime], str]:
+def compile_pattern(
+    pattern: str, where: str = "DateTimeBucketAssigner"
+) -> Callable[[datetime], str]:
     """Return a function that writes a time by a pattern of `java.time.DateTimeFormatter`.
 
     Texts are English. Names of months and days, quarters, offsets and the zone are known beside the
     numbers; a letter that is not known is an error, as what Flink would write is not certain then.
 
+    :param where: what the pattern is for, for the error.
     :raises ConfigurationError: for a letter that is unknown or repeated too often.
 
     >>> compile_pattern("yyyy-MM-dd--HH")(datetime(2020, 3, 1, 7, 30))
@@ -34,16 +37,16 @@ def compile_pattern(pattern: str) -> Callable[[datetime], str]:
     pieces: list[Piece] = []
     position = 0
     while position < len(pattern):
-        token = _TOKEN.match(pattern, position)
+        token = TOKEN.match(pattern, position)
         if token is None:
-            raise _refused(pattern, "a quote is not closed")
+            raise _refused(where, pattern, "a quote is not closed")
         position = token.end()
         if letters := token["letters"]:
-            pieces.append(_field(pattern, letters))
+            pieces.append(_field(where, pattern, letters))
         elif token["quoted"] is not None:
             pieces.append(_text(token["quoted"].replace("''", "'") or "'"))
         elif token["plain"] in _RESERVED:
-            raise _refused(pattern, f"{token['plain']!r} is reserved; write it in quotes")
+            raise _refused(where, pattern, f"{token['plain']!r} is reserved; write it in quotes")
         else:
             pieces.append(_text(token["plain"]))
     return lambda time: "".join([piece(time) for piece in pieces])
@@ -54,7 +57,7 @@ def finest_unit(pattern: str) -> int:
 
     Zones have been whole minutes away from each other since 1972, so this holds in all of them.
     """
-    letters = {token["letters"][0] for token in _TOKEN.finditer(pattern) if token["letters"]}
+    letters = {token["letters"][0] for token in TOKEN.finditer(pattern) if token["letters"]}
     if letters & set("SnNA"):
         return 1
     return 1_000 if "s" in letters else 60_000
@@ -81,7 +84,7 @@ _NUMBERS: dict[str, tuple[Callable[[datetime], int], int]] = {
 }
 
 
-def _field(pattern: str, letters: str) -> Piece:
+def _field(where: str, pattern: str, letters: str) -> Piece:
     letter, width = letters[0], len(letters)
     if letter in _NUMBERS and width <= _NUMBERS[letter][1]:
         return _number(_NUMBERS[letter][0], width)
@@ -92,7 +95,7 @@ def _field(pattern: str, letters: str) -> Piece:
     if letter in "ML" and width <= 2:
         return _number(lambda time: time.month, width)
     if letter in "ML" and width <= 5:
-        return lambda time: _name(_MONTHS[time.month - 1], width)
+        return lambda time: _name(MONTHS[time.month - 1], width)
     if letter == "E" and width <= 5:
         return lambda time: _name(_DAYS[time.weekday()], max(width, 3))
     if letter == "a" and width == 1:
@@ -109,7 +112,7 @@ def _field(pattern: str, letters: str) -> Piece:
         return lambda time: str(time.tzinfo)
     if letter == "z" and width <= 3:
         return lambda time: time.tzname() or ""
-    raise _refused(pattern, f"{letters!r} is not known")
+    raise _refused(where, pattern, f"{letters!r} is not known")
 
 
 def _name(name: str, width: int) -> str:
@@ -132,10 +135,10 @@ def _offset(letter: str, width: int) -> Piece:
     return write
 
 
-def _refused(pattern: str, why: str) -> ConfigurationError:
+def _refused(where: str, pattern: str, why: str) -> ConfigurationError:
     return ConfigurationError(
         f"a date cannot be written by this pattern: {why}",
-        where="DateTimeBucketAssigner",
+        where=where,
         got=repr(pattern),
         todo="use letters of yyyy MM dd HH mm ss SSS E a D Q X z, others in single quotes",
     )
