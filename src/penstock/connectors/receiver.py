@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
-from penstock.connectors.segments import ByteRange, SegmentLog, join, read_range
+from penstock.connectors.segments import ByteRange, SegmentLog, count_entries, join, read_range
 from penstock.core.io import (
     EnumeratorContext,
     Position,
@@ -234,13 +234,11 @@ class ReceiverLog:
         buffered = self._taken - self._flushed
         if buffered >= self._settings.flush_records:
             self._full.set()
-        if buffered > self._settings.max_unread:
+        if count_entries(self._buffer) > self._settings.max_unread:
             # Only inside a lock that the user's function holds on to. Its attributes may be half
-            # changed, so the records go without them: after a restart some may come twice.
-            self._write(None)
-            self._wake()
-        else:
-            self._pending.set()
+            # changed: the records leave memory, and are to be seen when the lock is let go.
+            self.log.append_part(self._take_buffer())
+        self._pending.set()
 
     def _wait_for_room(self) -> None:
         if self._taken - self._read < self._settings.max_unread:
@@ -277,15 +275,18 @@ class ReceiverLog:
         self._wake()
 
     def _write(self, state: bytes | None, *, ended: bool = False) -> None:
-        batch, self._buffer = self._buffer, SourceBatch([], [], [])
         self._pending.clear()
         self._full.clear()
+        self.log.append(self._take_buffer(), state=state, ended=ended)
+        self._flushed = self._taken
+
+    def _take_buffer(self) -> SourceBatch:
+        batch, self._buffer = self._buffer, SourceBatch([], [], [])
         if not self._has_times:
             batch.timestamps = None
         self._has_times = False
         batch.time = self._now()
-        self.log.append(batch, state=state, ended=ended)
-        self._flushed = self._taken
+        return batch
 
     def _stop(self) -> None:
         with self._room:

@@ -2,8 +2,8 @@
 
 A *frame* holds the records of one flush, or of a piece of it. Records and watermarks are numbered
 together, as *entries*, from zero on, through all segments; a segment's file name is the number of
-its first entry. A flush becomes visible as a whole or not at all: what a process left unfinished
-when it died is cut off when the log is opened again.
+its first entry. A flush becomes visible as a whole or not at all, also if it was written in parts:
+what a process left unfinished when it died is cut off when the log is opened again.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class _Segment:
     offsets: list[int] = field(default_factory=list)
     end: int = 0
     size: int = 0
+    #: What was written behind `size` but is not to be seen yet: firsts, offsets, end and size.
+    hidden: tuple[list[int], list[int], int, int] | None = None
 
 
 class SegmentLog:
@@ -92,7 +94,18 @@ class SegmentLog:
             # Older segments will be removed: each one knows the state by itself.
             written = self.state if changed or begins else None
             self._write(frames, written, ended)
+            self._show()
             self.ended = self.ended or ended
+
+    def append_part(self, batch: SourceBatch) -> None:
+        """Add records that become visible with the next `append`, and not without it.
+
+        :raises SourceError: if the file cannot be written.
+        """
+        frames = list(_encode(batch))
+        with self._lock:
+            self._roll()
+            self._write(frames, None, more_follow=True)
 
     def reach(self, start: int, max_entries: int, max_bytes: int) -> int:
         """Return how far one may read from `start` on; at least one frame's part if there is."""
@@ -143,8 +156,10 @@ class SegmentLog:
                 _remove(segment.path)
 
     def close(self) -> None:
-        """Let go of the file. May be called again."""
+        """Let go of the file, and of parts that were not finished. May be called again."""
         with self._lock:
+            if self._segments and self._segments[-1].hidden is not None:
+                self._cut(self._segments[-1])
             if self._file is not None:
                 self._file.close()
                 self._file = None
@@ -155,8 +170,10 @@ class SegmentLog:
     def _roll(self) -> bool:
         """Begin a new segment if one is needed; tell whether the next frame is its first."""
         last = self._segments[-1] if self._segments else None
-        full = last is not None and (
-            last.size >= SEGMENT_BYTES or len(last.firsts) >= SEGMENT_FRAMES
+        full = (
+            last is not None
+            and last.hidden is None
+            and (last.size >= SEGMENT_BYTES or len(last.firsts) >= SEGMENT_FRAMES)
         )
         if last is None or (full and last.end > last.first):
             if self._file is not None:
@@ -170,12 +187,19 @@ class SegmentLog:
             self._file = open(last.path, "ab", buffering=0)  # noqa: SIM115 - kept open
         return last.size == 0
 
-    def _write(self, frames: list[tuple[int, bytes]], state: bytes | None, ended: bool) -> None:
+    def _write(
+        self,
+        frames: list[tuple[int, bytes]],
+        state: bytes | None,
+        ended: bool = False,
+        *,
+        more_follow: bool = False,
+    ) -> None:
         segment = self._segments[-1]
+        firsts, offsets, end, size = segment.hidden or ([], [], segment.end, segment.size)
         blob = bytearray()
-        firsts, offsets, end = [], [], segment.end
         for i, (entries, body) in enumerate(frames):
-            is_last = i == len(frames) - 1
+            is_last = not more_follow and i == len(frames) - 1
             flags = 0 if is_last else _MORE_FOLLOWS
             told = state if is_last else None
             if told is not None:
@@ -183,14 +207,19 @@ class SegmentLog:
             if is_last and ended:
                 flags |= _ENDED
             firsts.append(end)
-            offsets.append(segment.size + len(blob))
+            offsets.append(size + len(blob))
             blob += _frame(flags, entries, told or b"", body)
             end += entries
         self._write_through(blob, segment)
+        segment.hidden = firsts, offsets, end, size + len(blob)
+
+    def _show(self) -> None:
+        segment = self._segments[-1]
+        assert segment.hidden is not None
+        firsts, offsets, segment.end, segment.size = segment.hidden
         segment.firsts += firsts
         segment.offsets += offsets
-        segment.size += len(blob)
-        segment.end = end
+        segment.hidden = None
 
     def _write_through(self, blob: bytearray, segment: _Segment) -> None:
         assert self._file is not None
@@ -200,13 +229,17 @@ class SegmentLog:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             # Half a frame in the middle of the log would hide what comes behind it.
-            os.truncate(segment.path, segment.size)
+            self._cut(segment)
             raise SourceError(
                 "the receiver's log cannot be written",
                 where=segment.path,
                 got=error.strerror or str(error),
                 todo="make room on the disk, or set execution.checkpointing.dir to another one",
             ) from error
+
+    def _cut(self, segment: _Segment) -> None:
+        os.truncate(segment.path, segment.size)
+        segment.hidden = None
 
     def _recover(self) -> None:
         names = sorted(name for name in os.listdir(self._directory) if name.endswith(_SUFFIX))

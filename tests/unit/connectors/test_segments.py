@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,29 @@ def test_a_log_that_is_opened_again_gives_the_same_ranges_and_goes_on(tmp_path: 
     assert read(again, 38, 41) == [38, 39, 40]
     again.close()
     assert SegmentLog(str(tmp_path)).ended
+
+
+@pytest.mark.usefixtures("small_segments")
+def test_parts_are_seen_together_with_what_ends_them(tmp_path: Path) -> None:
+    log = SegmentLog(str(tmp_path))
+    log.append(batch(0, 1), state=b"before")
+    for first in range(2, 100, 7):
+        log.append_part(batch(*range(first, first + 7)))
+    assert log.end == 2
+    assert log.reach(0, 1000, 1 << 20) == 2
+    killed = SegmentLog(str(shutil.copytree(tmp_path, tmp_path.with_name("killed"))))
+    assert (killed.end, killed.state) == (2, b"before")
+    killed.append(batch("next"))
+    assert read(killed, 0, 3) == [0, 1, "next"]
+    log.append(batch(100), state=b"behind")
+    assert log.end == 101
+    assert read(log, 0, 101) == list(range(101))
+    for opened in (log, SegmentLog(str(tmp_path))):
+        assert (opened.end, opened.state) == (101, b"behind")
+    log.append_part(batch("given up"))
+    log.close()
+    assert SegmentLog(str(tmp_path)).end == 101
+    assert read(log, 99, 101) == [99, 100]
 
 
 @pytest.mark.usefixtures("small_segments")

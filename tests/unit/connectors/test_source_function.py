@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -377,6 +381,51 @@ def test_many_records_under_one_lock_do_not_fill_the_memory(tmp_path: Path) -> N
     driver.run()
     assert driver.values() == list(range(1000))
     driver.close()
+
+
+class Units(SourceFunction[Any]):
+    """Send 300 records under one lock, then their number; dies in the middle of the second unit."""
+
+    def __init__(self, dies: bool) -> None:
+        self.unit = 0
+        self.dies = dies
+
+    def run(self, ctx: Context) -> None:
+        while self.unit < 3:
+            with ctx.get_checkpoint_lock():
+                for number in range(300):
+                    if self.dies and self.unit == 1 and number == 200:
+                        print("dead", flush=True)
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    ctx.collect((self.unit, number))
+                self.unit += 1
+
+    def cancel(self) -> None:
+        pass
+
+
+def test_what_one_lock_holds_comes_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Killed inside a lock that holds more records than memory may: none of them come twice."""
+    script = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from tests.unit.connectors.driver import SourceDriver\n"
+        "from tests.unit.connectors.test_source_function import *\n"
+        "source = SourceFunctionSource(Units(dies=True), ReceiverSettings(max_unread=50))\n"
+        "driver = SourceDriver(source, Path(sys.argv[1]))\n"
+        "driver.run(until=lambda: False)\n"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=root, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"dead\n"), done.stderr
+    settings = ReceiverSettings(max_unread=50)
+    driver = SourceDriver(SourceFunctionSource(Units(dies=False), settings), tmp_path)
+    driver.run()
+    driver.close()
+    assert driver.values() == [(unit, number) for unit in range(3) for number in range(300)]
 
 
 def test_read_segments_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
