@@ -1,7 +1,7 @@
 """PyFlink's public names, which of them Penstock has, and which it is allowed not to have.
 
 `pyflink-names.json` holds PyFlink's modules, their classes and functions, the members of each
-class and the parameters of each member. `gaps.toml` is the ledger of what Penstock lacks.
+class and the parameters of each member; `pyflink-imports.json` what can be imported from where. `gaps.toml` is the ledger of what Penstock lacks.
 `python -m tests.parity.ledger` prints what is missing and not in it, ready to be pasted.
 """
 
@@ -36,6 +36,10 @@ def pyflink_names() -> dict[str, list[str]]:
     for module, content in modules.items():
         for owner, members in content.items():
             names[f"{module}.{owner}"] = list(_names(f"{module}.{owner}", members))
+    imports = json.loads((HERE / "pyflink-imports.json").read_text(encoding="utf-8"))
+    for module, exported in imports.items():
+        for path in (module, *(f"{module}.{name}" for name in exported)):
+            names.setdefault(path, [path])
     return names
 
 

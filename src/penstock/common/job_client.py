@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -9,7 +10,7 @@ from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.errors import ProgramError
+from penstock.errors import PenstockError, ProgramError
 
 T = TypeVar("T")
 
@@ -55,8 +56,11 @@ class JobClient:
         return CompletableFuture.completed(self._handle.status())
 
     def cancel(self) -> CompletableFuture[None]:
-        """Ask the job to end now."""
-        return self._ask(self._handle.cancel, "cancel")
+        """Ask the job to end now; the future is done when it has ended.
+
+        The status is CANCELED then, unless the job ended by itself before.
+        """
+        return self._ask(self._cancelled, "cancel")
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
@@ -89,6 +93,12 @@ class JobClient:
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the result of the job; its future raises if the job does not finish."""
         return self._ask(self._handle.wait, "result")
+
+    def _cancelled(self) -> None:
+        self._handle.cancel()
+        # How the job ends is the affair of whoever waits for its result.
+        with contextlib.suppress(PenstockError):
+            self._handle.wait()
 
     def _ask(self, question: Callable[[], T], name: str) -> CompletableFuture[T]:
         return CompletableFuture.supply_async(question, name=f"penstock-job-{name}")

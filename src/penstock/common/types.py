@@ -156,11 +156,14 @@ class Row:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        return (
-            self._fields == other._fields
-            and self._row_kind is other._row_kind
-            and self._values == other._values
-        )
+        if self._row_kind is not other._row_kind:
+            return False
+        if self._fields == other._fields:
+            return self._values == other._values
+        if self._fields is None or other._fields is None:
+            return False
+        # The order of names does not count, as in PyFlink.
+        return self.as_dict() == other.as_dict() and len(self) == len(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self._values))
@@ -177,9 +180,6 @@ class Row:
         pairs = zip(self._fields, self._values, strict=False)
         return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
-    def __str__(self) -> str:
-        return f"{self._row_kind}[{', '.join(map(_as_text, self._values))}]"
-
 
 def _as_plain(value: Any) -> Any:
     if isinstance(value, Row):
@@ -189,17 +189,3 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _as_plain(item) for key, item in value.items()}
     return value
-
-
-def _as_text(value: Any) -> str:
-    """Return a field as Flink prints it inside a row."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        entries = (f"{_as_text(key)}={_as_text(item)}" for key, item in value.items())
-        return f"{{{', '.join(entries)}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_as_text, value))}]"
-    return str(value)

@@ -52,7 +52,7 @@ class AsyncDataStream:
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
         timeout: Time | Duration,
-        async_retry_strategy: AsyncRetryStrategy,
+        async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
@@ -87,7 +87,7 @@ class AsyncDataStream:
         data_stream: DataStream,
         async_function: AsyncFunction[Any, Any],
         timeout: Time | Duration,
-        async_retry_strategy: AsyncRetryStrategy,
+        async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
@@ -105,7 +105,7 @@ def _add(
     stream: DataStream,
     function: AsyncFunction[Any, Any],
     timeout: Time | Duration,
-    retry: AsyncRetryStrategy | None,
+    retry: AsyncRetryStrategy[Any] | None,
     capacity: int,
     output_type: TypeInformation | None,
     mode: AsyncFunctionDescriptor.OutputMode,

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.flink_text import to_flink_text
 from penstock.connectors.base import SupportsPreprocessing
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.connectors.csv_sink import csv_sink
@@ -19,7 +20,7 @@ from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream_base import StreamBase
-from penstock.graph.row_types import needs_flink_text, to_flink_text
+from penstock.graph.row_types import needs_flink_text
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
 
 
@@ -43,7 +44,8 @@ class StreamSinks(StreamBase):
 
         :param write_mode: OVERWRITE, or NO_OVERWRITE, the default.
         """
-        sink = TextSink(path, write_mode, encode=str)
+        typed = needs_flink_text(self._transformation.output_type)
+        sink = TextSink(path, write_mode, encode=to_flink_text if typed else str)
         return self._add_sink("Unnamed", SinkSpec(sink))
 
     def write_as_csv(

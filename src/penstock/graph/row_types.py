@@ -88,24 +88,4 @@ def needs_flink_text(type_info: TypeInformation | None) -> bool:
     """Return whether values of a declared type print differently in Flink and in Python."""
     if isinstance(type_info, BasicTypeInfo):
         return str(type_info) == "Boolean"
-    return isinstance(type_info, (TupleTypeInfo, ListTypeInfo, MapTypeInfo))
-
-
-def to_flink_text(value: Any) -> str:
-    """Return a value as Flink prints it.
-
-    >>> to_flink_text(("a", 1, [True, None]))
-    '(a,1,[true, null])'
-    """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"({','.join(map(to_flink_text, value))})"
-    if isinstance(value, list):
-        return f"[{', '.join(map(to_flink_text, value))}]"
-    if isinstance(value, dict):
-        entries = (f"{to_flink_text(k)}={to_flink_text(v)}" for k, v in value.items())
-        return f"{{{', '.join(entries)}}}"
-    return str(value)
+    return isinstance(type_info, (RowTypeInfo, TupleTypeInfo, ListTypeInfo, MapTypeInfo))

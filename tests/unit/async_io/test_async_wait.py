@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -20,6 +21,16 @@ from penstock.datastream import (
     ProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
+)
+from penstock.datastream.async_retry_predicates import (
+    empty_result_predicate,
+    exception_type_predicate,
+    has_exception_predicate,
+)
+from penstock.datastream.async_retry_strategies import (
+    ExponentialBackoffDelayRetryStrategy,
+    FixedDelayRetryStrategy,
+    NoRetryStrategy,
 )
 from penstock.errors import ConfigurationError, ProgramError, TypeMismatchError, UserFunctionError
 from penstock.runtime.event_loop import worker_loop
@@ -346,10 +357,18 @@ class NoList(AsyncFunction):
         return self.answer
 
 
-@pytest.mark.parametrize(("answer", "shown"), [(None, "None"), ("tea", "'tea'"), (7, "7")])
-def test_an_answer_that_is_no_list(answer: Any, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "shown", "fault"),
+    [
+        (None, "None", "cannot be none"),
+        ("tea", "'tea'", "should be of list type"),
+        (7, "7", "should be of list type"),
+    ],
+)
+def test_an_answer_that_is_no_list(answer: Any, shown: str, fault: str) -> None:
     assert failing(harness_of(NoList(answer)), "x", ProgramError) == (
-        "an asynchronous function must return a list of results\n"
+        f"The result of AsyncFunction {fault}, please check the methods 'async_invoke' and "
+        "'timeout' of class 'NoList'.\n"
         "  where: operator 'operator', built at test:1\n"
         f"  got:   {shown} for 'x'\n"
         "  to do: return [result], or [] for none"
@@ -407,3 +426,32 @@ def test_arguments_are_checked_where_they_are_written() -> None:
     )
     assert typed.get_type() == Types.INT()
     assert typed.get_name() == "async wait operator"
+
+
+class Failing(AsyncFunction):
+    """Fail for the first two calls of each record."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self.error = error
+        self.calls: dict[Any, int] = {}
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        self.calls[value] = self.calls.get(value, 0) + 1
+        if self.calls[value] < 3:
+            raise self.error(value)
+        return [value, self.calls[value]]
+
+
+def test_the_strategies_and_predicates_of_pyflinks_modules() -> None:
+    lost = partial(exception_type_predicate, expected_error_type=ConnectionError)
+    fixed = FixedDelayRetryStrategy(2, 5, empty_result_predicate, lost)
+    harness = harness_of(Failing(ConnectionResetError), retry=fixed)
+    harness.process_element("a", 1)
+    harness.cut()
+    assert harness.take_output() == [Record("a", 1), Record(3, 1)]
+    error = failing(harness_of(Failing(ValueError), retry=fixed), "x", UserFunctionError)
+    assert "raised ValueError: x" in error
+    growing = ExponentialBackoffDelayRetryStrategy(1, 5, 50, 2.0, None, has_exception_predicate)
+    error = failing(harness_of(Failing(KeyError), retry=growing), "x", UserFunctionError)
+    assert "raised KeyError: 'x'" in error
+    assert not NoRetryStrategy().can_retry(1)

@@ -13,7 +13,7 @@ from penstock.common import (
     JobID,
     JobStatus,
 )
-from penstock.errors import JobFailedError, ProgramError
+from penstock.errors import JobCancelledError, JobFailedError, ProgramError
 
 
 class Handle:
@@ -57,6 +57,28 @@ def test_a_client_asks_the_job() -> None:
     client.cancel().result(5)
     assert result.result(5).get_accumulator_result("lines") == 3
     assert client.get_job_status().result() is JobStatus.FINISHED
+
+
+class SlowToEnd(Handle):
+    """Go on for a while after it has been asked to end."""
+
+    asked = False
+
+    def cancel(self) -> None:
+        self.asked = True
+        threading.Timer(0.2, self.ended.set).start()
+
+    def status(self) -> JobStatus:
+        return JobStatus.CANCELED if self.ended.is_set() else JobStatus.RUNNING
+
+
+def test_a_job_has_ended_when_its_cancellation_is_done() -> None:
+    handle = SlowToEnd(JobCancelledError("the job was cancelled"))
+    client = JobClient(handle)
+    future = client.cancel()
+    assert future.result(5) is None
+    assert handle.asked
+    assert client.get_job_status().result() is JobStatus.CANCELED
 
 
 def test_the_result_of_a_job_that_failed() -> None:

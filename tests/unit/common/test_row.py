@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from penstock.common import Row, RowKind
+from penstock.common.flink_text import to_flink_text
 
 NAMED = Row(name="Alice", age=11)
 UNNAMED = Row("Alice", 11)
@@ -24,8 +25,17 @@ UNNAMED = Row("Alice", 11)
     ],
 )
 def test_text(row: Row, text: str, printed: str) -> None:
-    assert repr(row) == text
-    assert str(row) == printed
+    assert repr(row) == str(row) == text
+    assert to_flink_text(row) == printed
+
+
+def test_rows_are_equal_if_their_names_have_the_same_values_in_any_order() -> None:
+    assert Row(a=1, b=2) == Row(b=2, a=1)
+    assert Row(a=1, b=2) != Row(b=1, a=2)
+    assert Row(a=1) != Row(1)
+    assert Row(1) != Row(a=1)
+    assert Row(a=1) != Row(a=1, b=None)
+    assert Row.of_kind(RowKind.DELETE, a=1, b=2) != Row(b=2, a=1)
 
 
 def test_fields_are_reached_by_position_name_and_attribute() -> None:

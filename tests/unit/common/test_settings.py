@@ -158,4 +158,4 @@ def test_the_string_encoder_writes_lines() -> None:
     encoder = Encoder.simple_string_encoder()
     for record in ("é", 5, Row(1, "a")):
         encoder.encode(record, stream)
-    assert stream.getvalue().decode() == "é\n5\n+I[1, a]\n"
+    assert stream.getvalue().decode() == "é\n5\n<Row(1, 'a')>\n"

@@ -5,8 +5,9 @@ import pickle
 import pytest
 
 from penstock.common import Row, RowKind, Types
+from penstock.common.flink_text import to_flink_text
 from penstock.errors import TypeMismatchError
-from penstock.graph.row_types import make_converter, needs_flink_text, to_flink_text
+from penstock.graph.row_types import make_converter, needs_flink_text
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
 
@@ -88,5 +89,5 @@ def test_only_types_that_python_prints_differently_need_flinks_text():
     assert needs_flink_text(Types.BOOLEAN())
     assert needs_flink_text(Types.LIST(Types.INT()))
     assert not needs_flink_text(Types.STRING())
-    assert not needs_flink_text(PERSON)
+    assert needs_flink_text(PERSON)
     assert not needs_flink_text(None)

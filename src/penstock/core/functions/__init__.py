@@ -18,10 +18,9 @@ from penstock.core.functions.accumulators import (
 from penstock.core.functions.async_function import (
     AsyncFunction,
     AsyncFunctionDescriptor,
-    AsyncRetryPredicate,
-    AsyncRetryStrategy,
     RichAsyncFunction,
 )
+from penstock.core.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.core.functions.base import (
     Function,
     bind_runtime_context,

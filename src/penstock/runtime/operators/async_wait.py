@@ -165,8 +165,10 @@ class AsyncWaitOperator(Operator):
         if results is _TIMED_OUT:
             results = self._function.timeout(value)
         if isinstance(results, (str, bytes)) or not hasattr(results, "__iter__"):
+            kind = "cannot be none" if results is None else "should be of list type"
             raise ProgramError(
-                "an asynchronous function must return a list of results",
+                f"The result of AsyncFunction {kind}, please check the methods 'async_invoke' "
+                f"and 'timeout' of class '{type(self._function).__name__}'.",
                 where=self.plan.describe(),
                 got=f"{show_value(results)} for {show_value(value)}",
                 todo="return [result], or [] for none",

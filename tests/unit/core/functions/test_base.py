@@ -215,5 +215,5 @@ def test_a_descriptor_has_flinks_defaults() -> None:
     with pytest.raises(ConfigurationError) as caught:
         AsyncRetryStrategy.fixed_delay(0, 100)
     assert str(caught.value) == (
-        "max_attempts must be above zero\n  where: AsyncRetryStrategy\n  got:   0"
+        "max_attempts must be above zero\n  where: FixedDelayRetryStrategy\n  got:   0"
     )
