@@ -1,8 +1,9 @@
 """PyFlink's public names, which of them Penstock has, and which it is allowed not to have.
 
 `pyflink-names.json` holds PyFlink's modules, their classes and functions, the members of each
-class and the parameters of each member; `pyflink-imports.json` what can be imported from where. `gaps.toml` is the ledger of what Penstock lacks.
-`python -m tests.parity.ledger` prints what is missing and not in it, ready to be pasted.
+class and the parameters of each member; `pyflink-imports.json` what can be imported from where.
+`gaps.toml` is the ledger of what Penstock lacks. `python -m tests.parity.ledger` prints what is
+missing and not in it, ready to be pasted.
 """
 
 from __future__ import annotations

@@ -20,6 +20,14 @@ from penstock.datastream.connectors.file_system import (
     StreamFormat,
     StreamingFileSink,
 )
+from penstock.datastream.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    KafkaRecordDeserializationSchema,
+    KafkaSink,
+    KafkaSource,
+    Semantic,
+)
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 
 __all__ = [
@@ -31,9 +39,15 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
+    "KafkaRecordDeserializationSchema",
+    "KafkaSink",
+    "KafkaSource",
     "NumberSequenceSource",
     "OutputFileConfig",
     "RollingPolicy",
+    "Semantic",
     "Sink",
     "Source",
     "StreamFormat",
