@@ -1,0 +1,269 @@
+"""Relational databases as sinks: a batch's rows and its number, in one transaction."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from typing import Any
+
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation
+from penstock.common.types import Row
+from penstock.connectors.jdbc.dialects import Dialect, count_placeholders, dialect_of
+from penstock.connectors.jdbc.options import JdbcConnectionOptions, JdbcExecutionOptions
+from penstock.core.io import (
+    Committable,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from penstock.errors import ConfigurationError, SerializationError, SinkError, show_value
+
+_logger = logging.getLogger("penstock.jdbc")
+
+#: The table that tells which batches are in the database.
+MARKER_TABLE = "penstock_published"
+_CHUNK = 5000
+#: How long a database may be away while something is published.
+_PATIENCE_SECONDS = 120.0
+_RETRY_SECONDS = 0.5
+
+
+class JdbcSink(Sink):
+    """Execute a statement for each record. Use `JdbcSink.sink()`.
+
+    Exactly once, whatever the statement is: all statements of a batch and the batch's number are
+    one transaction, made when the batch is durable. The number is kept in the table
+    `penstock_published`, which is created where it is missing. Needs the extra `mysql` or
+    `postgres`; SQLite needs nothing.
+    """
+
+    def __init__(
+        self,
+        sql: str,
+        type_info: TypeInformation | None,
+        connection: JdbcConnectionOptions,
+        execution: JdbcExecutionOptions,
+    ) -> None:
+        self._sql = sql
+        self._type_info = type_info
+        self._connection = connection
+        self._execution = execution
+
+    @staticmethod
+    def sink(
+        sql: str,
+        type_info: TypeInformation,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+    ) -> JdbcSink:
+        """Return a sink that executes a statement with the fields of each record.
+
+        :param sql: with a `?` for each field, in order.
+        :param type_info: the type of the records, a ROW or TUPLE.
+        :raises ConfigurationError: if the number of fields is not that of the placeholders.
+
+        >>> from penstock.common import Types
+        >>> from penstock.connectors.jdbc.options import JdbcConnectionOptions
+        >>> sink = JdbcSink.sink(
+        ...     "INSERT INTO counts VALUES (?, ?)",
+        ...     Types.ROW([Types.STRING(), Types.INT()]),
+        ...     JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        ...     .with_url("jdbc:sqlite:counts.db")
+        ...     .build(),
+        ... )
+        """
+        placeholders = count_placeholders(sql)
+        fields = len(type_info.field_types) if isinstance(type_info, RowTypeInfo) else placeholders
+        if fields != placeholders:
+            raise ConfigurationError(
+                "the statement takes another number of values than a record has",
+                where="JdbcSink.sink()",
+                got=f"{placeholders} placeholders, {fields} fields",
+                todo="write one ? for each field of the record",
+            )
+        dialect_of(jdbc_connection_options)  # a missing driver shows now
+        execution = jdbc_execution_options or JdbcExecutionOptions.defaults()
+        return JdbcSink(sql, type_info, jdbc_connection_options, execution)
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _RowWriter(self._sql)
+
+    def create_committer(self, context: CommitterContext) -> Committer:
+        return JdbcCommitter(context, self._sql, self._connection, self._execution)
+
+
+class _RowWriter(SinkWriter):
+    """Turn records into the values of the statement."""
+
+    def __init__(self, sql: str) -> None:
+        self._sql = sql
+        self._count = count_placeholders(sql)
+        self._rows: list[tuple[Any, ...]] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        if isinstance(value, (tuple, list, Row)):
+            row = tuple(value)
+        elif self._count == 1:
+            row = (value,)
+        else:
+            row = ()
+        if len(row) != self._count:
+            raise SerializationError(
+                "the record has another number of fields than the statement takes",
+                where=f"JdbcSink, {self._sql!r}",
+                got=show_value(value),
+                todo=f"send tuples or rows with {self._count} fields to the sink",
+            )
+        self._rows.append(row)
+
+    def prepare_commit(self, end_of_input: bool) -> list[bytes]:
+        rows, self._rows = self._rows, []
+        return [
+            pickle.dumps(rows[i : i + _CHUNK], pickle.HIGHEST_PROTOCOL)
+            for i in range(0, len(rows), _CHUNK)
+        ]
+
+
+class JdbcCommitter(Committer):
+    """Write a batch's rows and its number in one transaction.
+
+    The row with the number is locked first. So a publisher of another run that has not noticed its
+    end is waited for, and what it has written is not written again; a commit whose outcome nobody
+    heard is looked up by the next attempt.
+    """
+
+    def __init__(
+        self,
+        context: CommitterContext,
+        sql: str,
+        connection: JdbcConnectionOptions,
+        execution: JdbcExecutionOptions,
+    ) -> None:
+        self._dialect = dialect_of(connection)
+        self._sql = self._dialect.statement(sql)
+        self._size = execution.get_batch_size()
+        self._retries = execution.get_max_retries()
+        self._key = f"{context.job_id}/{context.uid}"[-255:]
+        self._stopping = context.stopping
+        self._connection: Any = None
+        self._with_retries(lambda: self._prepare(fresh=not context.restored))
+
+    def commit(self, batch_id: int, committables: list[Committable]) -> None:
+        self._with_retries(lambda: self._write(batch_id, committables))
+
+    def close(self) -> None:
+        self._disconnect()
+
+    def _prepare(self, *, fresh: bool) -> None:
+        """Have a row for this sink in the table of published batches."""
+        dialect = self._dialect
+        with _Transaction(self._connected(), dialect) as cursor:
+            cursor.execute(
+                f"CREATE TABLE IF NOT EXISTS {MARKER_TABLE} "
+                f"(sink {dialect.key_type} PRIMARY KEY, batch BIGINT NOT NULL)"
+            )
+        with _Transaction(self._connected(), dialect) as cursor:
+            if fresh:
+                # The same id from an earlier life: its numbers mean nothing here.
+                cursor.execute(self._statement("DELETE FROM {} WHERE sink = ?"), (self._key,))
+            elif self._published(cursor) is not None:
+                return
+            insert = self._statement("INSERT INTO {} (sink, batch) VALUES (?, ?)")
+            cursor.execute(insert, (self._key, -1))
+
+    def _write(self, batch_id: int, committables: list[Committable]) -> None:
+        with _Transaction(self._connected(), self._dialect) as cursor:
+            published = self._published(cursor)
+            if published is not None and published >= batch_id:
+                return
+            for committable in committables:
+                rows = pickle.loads(committable.payload)
+                for i in range(0, len(rows), self._size):
+                    cursor.executemany(self._sql, rows[i : i + self._size])
+            update = self._statement("UPDATE {} SET batch = ? WHERE sink = ?")
+            cursor.execute(update, (batch_id, self._key))
+
+    def _published(self, cursor: Any) -> int | None:
+        select = self._statement("SELECT batch FROM {} WHERE sink = ?") + self._dialect.for_update
+        cursor.execute(select, (self._key,))
+        row = cursor.fetchone()
+        return None if row is None else int(row[0])
+
+    def _statement(self, sql: str) -> str:
+        return self._dialect.statement(sql.format(MARKER_TABLE))
+
+    # ------------------------------------------------------------------------------- connection
+
+    def _connected(self) -> Any:
+        if self._connection is None:
+            self._connection = self._dialect.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception as error:
+                _logger.debug("a connection could not be closed: %s", error)
+
+    def _with_retries(self, work: Any) -> None:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        failures = 0
+        while True:
+            try:
+                return work()
+            except (self._dialect.error, OSError) as error:
+                # What the transaction did is undone with its connection.
+                self._disconnect()
+                failures += 1
+                if not self._dialect.is_passing(error):
+                    raise self._failed(error) from None
+                if failures > self._retries and time.monotonic() > deadline:
+                    raise self._failed(error) from None
+                if failures == 1:
+                    _logger.warning("%s: tried again: %s", self._dialect.address.shown(), error)
+                self._rest()
+
+    def _rest(self) -> None:
+        if self._stopping():
+            raise SinkError("the job has ended while it was being published")
+        time.sleep(_RETRY_SECONDS)
+
+    def _failed(self, error: BaseException) -> SinkError:
+        return SinkError(
+            f"the database {self._dialect.address.shown()} does not take the rows",
+            got=f"{type(error).__name__}: {' '.join(str(part) for part in error.args)}",
+            todo="correct the statement, the table or the account; "
+            "what is recorded is written when the job is started again",
+        )
+
+
+class _Transaction:
+    """A cursor whose work is committed, or undone if something fails."""
+
+    def __init__(self, connection: Any, dialect: Dialect) -> None:
+        self._connection = connection
+        self._begin = dialect.begin
+        self._cursor: Any = None
+
+    def __enter__(self) -> Any:
+        self._cursor = self._connection.cursor()
+        if self._begin is not None:
+            self._cursor.execute(self._begin)
+        return self._cursor
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        try:
+            if kind is None:
+                self._connection.commit()
+            else:
+                self._connection.rollback()
+        except Exception:
+            if kind is None:
+                raise  # else the first error says more
+        finally:
+            self._cursor.close()
