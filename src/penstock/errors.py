@@ -90,6 +90,14 @@ class WindowConfigError(ConfigurationError):
     """A window, trigger or evictor was given settings that cannot work."""
 
 
+class MalformedPatternError(ProgramError):
+    """A CEP pattern has no meaning."""
+
+
+class SkipTargetError(PenstockError):
+    """A match has no event that its pattern's skip strategy could skip to."""
+
+
 class TypeMismatchError(PenstockError, TypeError):
     """A value does not have the type that was declared for it."""
 

@@ -1,0 +1,37 @@
+"""Patterns of complex event processing: what users build, as plain data for the runtime."""
+
+from penstock.core.pattern.conditions import (
+    IterativeCondition,
+    RichIterativeCondition,
+    SimpleCondition,
+)
+from penstock.core.pattern.functions import (
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    TimedOutPartialMatchHandler,
+)
+from penstock.core.pattern.pattern import GroupPattern, Pattern, WithinType
+from penstock.core.pattern.quantifier import ConsumingStrategy, Quantifier, Times
+from penstock.core.pattern.skip import AfterMatchSkipStrategy
+
+__all__ = [
+    "AfterMatchSkipStrategy",
+    "ConsumingStrategy",
+    "GroupPattern",
+    "IterativeCondition",
+    "Pattern",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternTimeoutFunction",
+    "Quantifier",
+    "RichIterativeCondition",
+    "SimpleCondition",
+    "TimedOutPartialMatchHandler",
+    "Times",
+    "WithinType",
+]
