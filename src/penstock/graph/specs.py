@@ -261,3 +261,19 @@ class IntervalJoinSpec(OperatorSpec):
     right_late_tag: str | None = None
     keyed = True
     state_layout = "interval-join"
+
+
+@dataclass(frozen=True)
+class CepSpec(OperatorSpec):
+    """Matches of a pattern among the events of each key."""
+
+    pattern: Any  # core.pattern.Pattern
+    function: Any
+    method: str  # "select", "flat_select" or "process": how the function is called
+    timeout_function: Any = None  # beside "select" and "flat_select"
+    timeout_tag: str | None = None  # tag id of the side output of what it returns
+    event_time: bool = True
+    comparator: Any = None  # callable (event, event) -> int: the order of events of the same time
+    late_tag: str | None = None
+    keyed = True
+    state_layout = "cep"

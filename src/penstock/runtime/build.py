@@ -13,6 +13,7 @@ from penstock.runtime.operators.broadcast_batch import (
     make_broadcast_operator,
     make_keyed_broadcast_operator,
 )
+from penstock.runtime.operators.cep import CepOperator
 from penstock.runtime.operators.co import (
     CoFlatMapOperator,
     CoMapOperator,
@@ -55,6 +56,7 @@ OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.WindowSpec: make_window_operator,
     specs.CoGroupSpec: make_co_group_operator,
     specs.IntervalJoinSpec: IntervalJoinOperator,
+    specs.CepSpec: CepOperator,
     specs.SinkSpec: SinkOperator,
     specs.SinkFunctionSpec: SinkFunctionOperator,
 }

@@ -8,9 +8,10 @@
     out a:A2 b:B1
     timeout @11 a:A1
 
-An event is a letter and a number. A condition names letters (`AB`, `*` for all); `A+` wants the number
-to be above that of the stage's last event, `A>x` above that of the last event of stage x. The order of
-`out` and of `timeout` lines is that of the matches. `error` says that the pattern is refused.
+An event is a letter and a number. A condition names letters (`AB`, `*` for all); `A+` wants the
+number to be above that of the stage's last event, `A>x` above that of the last event of stage x.
+The order of `out` and of `timeout` lines is that of the matches. `error` says that the pattern, or
+the job, fails.
 """
 
 from __future__ import annotations
@@ -136,5 +137,5 @@ def _say(pattern: Pattern, word: str, rest: list[str]) -> Pattern:
     if word == "combinations":
         return pattern.allow_combinations()
     numbers = [int(each) for each in rest if not each.startswith("w")]
-    windows = {"window": int(each[1:]) for each in rest if each.startswith("w")}
-    return getattr(pattern, word)(*numbers, **windows)
+    windows = [int(each[1:]) for each in rest if each.startswith("w")]
+    return getattr(pattern, word)(*numbers, **({"window": windows[0]} if windows else {}))

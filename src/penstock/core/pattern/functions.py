@@ -1,7 +1,11 @@
 """Functions that are called with the matches of a pattern.
 
 A match is a dict from the name of a stage to the list of its events, in the order of the pattern. A
-stage without an event in the match is not in it.
+stage without an event in the match is not in it. Events must not be changed: other matches hold the
+same objects.
+
+Functions with any number of results return or yield them. One written after Flink's Java may take a
+collector as its last argument instead and call `out.collect(result)`.
 """
 
 from __future__ import annotations
@@ -15,8 +19,6 @@ from penstock.core.output_tag import OutputTag
 
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")
-
-Match = dict[str, list[Any]]
 
 
 class PatternSelectFunction(Function, Generic[IN, OUT]):

@@ -341,9 +341,7 @@ class Pattern:
         """Return the condition that ends the loop."""
         return self._until
 
-    def get_window_size(
-        self, within_type: WithinType = WithinType.FIRST_AND_LAST
-    ) -> int | None:
+    def get_window_size(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
         """Return the milliseconds that the stage's `within` says."""
         return self._windows.get(within_type)
 

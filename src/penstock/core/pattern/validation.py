@@ -22,14 +22,16 @@ def validate(pattern: Pattern) -> None:
     _check_loops(pattern)
     window = window_time(pattern)
     _check_windows(pattern, window)
-    last = pattern.get_quantifier().strategy
-    if last is ConsumingStrategy.NOT_FOLLOW and window is None:
-        if pattern.get_window_size(WithinType.PREVIOUS_AND_CURRENT) is None:
-            raise MalformedPatternError(
-                "not_followed_by() as the last stage needs a time after which it is fulfilled",
-                where=pattern.describe(),
-                todo="call within(...) on the pattern",
-            )
+    if (
+        pattern.get_quantifier().strategy is ConsumingStrategy.NOT_FOLLOW
+        and window is None
+        and pattern.get_window_size(WithinType.PREVIOUS_AND_CURRENT) is None
+    ):
+        raise MalformedPatternError(
+            "not_followed_by() as the last stage needs a time after which it is fulfilled",
+            where=pattern.describe(),
+            todo="call within(...) on the pattern",
+        )
 
 
 def window_time(pattern: Pattern) -> int | None:

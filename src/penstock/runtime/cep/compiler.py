@@ -1,8 +1,9 @@
 """From a pattern to an automaton.
 
 The chain of stages is walked from its end to its beginning: each stage becomes states in front of
-those that exist already, its *sink*. Flink's compiler is the model, down to the order in which states
-and transitions are made: the order of matches and the versions of partial matches depend on it.
+those that exist already, its *sink*. Flink's compiler is the model, down to the order in which
+states and transitions are made: the order of matches and the versions of partial matches depend on
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Conditions as the automaton asks them: plain functions of the event.
 
 Many transitions ask the same question: a stage takes what another passes over. So an answer is kept
-for as long as it holds: that of a condition of the event alone for the event, that of an iterative one
-for the event and the match.
+for as long as it holds: that of a condition of the event alone for the event, that of an iterative
+one for the event and the match.
 """
 
 from __future__ import annotations
@@ -49,19 +49,11 @@ class Conditions:
             subtype = condition.subtype
             return lambda event: isinstance(event, subtype)
         if isinstance(condition, NotCondition):
-            inner = self.compile(condition.condition)
-            return _never if inner is None else lambda event: not inner(event)
+            return _negated(self.compile(condition.condition))
         if isinstance(condition, AndCondition):
-            left, right = self.compile(condition.left), self.compile(condition.right)
-            if left is None or right is None:
-                return left if right is None else right
-            return lambda event: left(event) and right(event)
+            return _both(self.compile(condition.left), self.compile(condition.right))
         assert isinstance(condition, OrCondition)
-        left, right = self.compile(condition.left), self.compile(condition.right)
-        if left is None:
-            return None
-        # The left one is asked first even if the right one always holds: it may raise.
-        return lambda event: left(event) or right is None or right(event)
+        return _either(self.compile(condition.left), self.compile(condition.right))
 
     def _user(self, condition: UserCondition) -> Check:
         key = id(condition.function)
@@ -77,8 +69,22 @@ class Conditions:
         return check
 
 
-def _never(event: Any) -> bool:
-    return False
+def _both(left: Check | None, right: Check | None) -> Check | None:
+    if left is None or right is None:
+        return left if right is None else right
+    return lambda event: left(event) and right(event)
+
+
+def _either(left: Check | None, right: Check | None) -> Check | None:
+    if left is None or right is None:
+        return None
+    return lambda event: left(event) or right(event)
+
+
+def _negated(check: Check | None) -> Check:
+    if check is None:
+        return lambda event: False
+    return lambda event: not check(event)
 
 
 def _simple(call: Callable[[Any], Any], answers: dict[int, bool], key: int) -> Check:

@@ -1,11 +1,11 @@
 """Versions of matches: Dewey numbers such as 1.0.2.
 
-Matches share the events of their common past in one buffer. The edges between events carry versions,
-and a match follows those edges that its own version is compatible with.
+Matches share the events of their common past in one buffer. The edges between events carry
+versions, and a match follows those edges that its own version is compatible with.
 
-A loop adds a digit with each event, and nearly all digits are zero. So a version is a pair: how many
-digits there are, and the ones that are not zero as a flat tuple (position, digit, position, digit...).
-It stays short however long the loop is, and adding a digit shares the tuple.
+A loop adds a digit with each event, and nearly all digits are zero. So a version is a pair: how
+many digits there are, and those that are not zero as a flat tuple (position, digit, position, digit
+...). It stays short however long the loop is, and adding a digit shares the tuple.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Partial matches in a binary heap, by the event that they began with.
 
-Matches that began with the same event are equal to the heap, and which of them comes first is part of
-the result that a user sees. So the heap is spelled out here: Python's own pops equal items in another
-order than Flink's queue does.
+Matches that began with the same event are equal to the heap, and which of them comes first is part
+of the result that a user sees. So the heap is spelled out here: Python's own pops equal items in
+another order than Flink's queue does.
 
 The place of an item in the list counts too: partial matches are gone through in that order.
 """

@@ -10,15 +10,13 @@ from typing import Any
 from penstock.core.pattern.conditions import IterativeCondition
 from penstock.core.pattern.skip import AfterMatchSkipStrategy
 from penstock.runtime.cep.conditions import Check, Conditions
-from penstock.runtime.cep.dewey import FIRST, Version, add_stage, increase
+from penstock.runtime.cep.dewey import FIRST, add_stage, increase
 from penstock.runtime.cep.match_queue import (
     NO_EVENT,
     EventId,
-    NodeId,
     PartialMatch,
     pop,
     push,
-    remove_if,
 )
 from penstock.runtime.cep.match_state import MatchState
 from penstock.runtime.cep.skipping import Pruner

@@ -153,13 +153,12 @@ class MatchTable(Table):
         for key in removed:
             self.data.pop(key, None)
         for key, whole in puts:
-            state = self.data[key] = MatchState([])
-            state.apply(whole)
+            self.data[key] = MatchState([])
+            self.data[key].apply(whole)
         for key, change in updates:
-            state = self.data.get(key)
-            if state is None:
-                state = self.data[key] = MatchState([])
-            state.apply(change)
+            if key not in self.data:
+                self.data[key] = MatchState([])
+            self.data[key].apply(change)
 
     def dump(self, keys: Iterable[Any]) -> Any:
         """See `Table.dump`."""
