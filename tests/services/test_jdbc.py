@@ -300,8 +300,8 @@ def test_a_prepared_transaction_outlives_its_connection(db: Database) -> None:
     db.server.kill()
     db.server.start()
     elsewhere = pickle.loads(pickle.dumps(transaction))
-    elsewhere.commit()
-    elsewhere.commit()
+    elsewhere.commit(db.options())
+    elsewhere.commit(db.options())
     assert db.rows(f"SELECT * FROM {table}") == [("kept",)]
 
 
@@ -313,8 +313,8 @@ def test_a_transaction_that_is_undone(db: Database) -> None:
         transaction.execute(f"INSERT INTO {table} VALUES (?)", ("gone",))
         if prepared:
             transaction.prepare()
-        transaction.rollback()
-        transaction.rollback()
+        transaction.rollback(db.options())
+        transaction.rollback(db.options())
     assert db.rows(f"SELECT * FROM {table}") == []
 
 

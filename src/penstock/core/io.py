@@ -353,6 +353,10 @@ class Committer:
 class Sink(ABC):
     """A place that records go to. Must be picklable: it is shipped to the workers."""
 
+    #: Functions of the user's that the writer calls: they are opened and closed in its task, and
+    #: their attributes are part of its state.
+    functions: tuple[Any, ...] = ()
+
     def identity(self) -> str:
         """Return what tells this sink from others of its class: a path, a topic.
 

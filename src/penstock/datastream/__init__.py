@@ -143,6 +143,7 @@ from penstock.datastream.functions import (
     RuntimeContext,
     SinkFunction,
     SourceFunction,
+    TwoPhaseCommitSinkFunction,
     WindowFunction,
 )
 from penstock.datastream.output_tag import (
@@ -304,6 +305,7 @@ __all__ = [
     "TimerService",
     "Trigger",
     "TriggerResult",
+    "TwoPhaseCommitSinkFunction",
     "Window",
     "WindowAssigner",
     "WindowFunction",

@@ -71,6 +71,7 @@ from penstock.core.functions import (
     SourceFunction,
     TimeDomain,
     TimerService,
+    TwoPhaseCommitSinkFunction,
     WindowFunction,
 )
 
@@ -145,5 +146,6 @@ __all__ = [
     "SourceFunction",
     "TimeDomain",
     "TimerService",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
 ]

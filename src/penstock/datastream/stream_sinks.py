@@ -14,7 +14,8 @@ from penstock.connectors.file_sink import RollingFileSink
 from penstock.connectors.print_sink import PrintSink
 from penstock.connectors.socket_sink import SocketSink
 from penstock.connectors.text_sink import TextSink, WriteMode
-from penstock.core.functions import SinkFunction
+from penstock.connectors.two_phase_commit import TwoPhaseCommitSink
+from penstock.core.functions import SinkFunction, TwoPhaseCommitSinkFunction
 from penstock.core.io import Sink
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
@@ -75,6 +76,8 @@ class StreamSinks(StreamBase):
         require_object("add_sink()", sink_func, SinkFunction, Sink)
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
+        if isinstance(sink_func, TwoPhaseCommitSinkFunction):
+            return self.sink_to(TwoPhaseCommitSink(sink_func))
         return self._add_sink("Unnamed", SinkFunctionSpec(sink_func))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:

@@ -1,7 +1,7 @@
 """Transactions in two phases: prepared by one process, ended by another, in MySQL and PostgreSQL.
 
 A `TwoPhaseCommitSinkFunction` needs a transaction that it can pass on: a connection cannot be. What
-is passed on here is the transaction's name.
+is passed on here is the transaction's name, and no password.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ class XaTransaction:
             transaction.prepare()
 
         def commit(self, transaction):
-            transaction.commit()
+            transaction.commit(options)
 
         def abort(self, transaction):
-            transaction.rollback()
+            transaction.rollback(options)
     """
 
-    def __init__(self, options: JdbcConnectionOptions, name: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._options = options
         self._connection: Any = None
-        self._prepared = False
+        self._dialect: Dialect
 
     @classmethod
     def begin(cls, options: JdbcConnectionOptions) -> XaTransaction:
@@ -47,50 +46,50 @@ class XaTransaction:
 
         :raises ConfigurationError: if the database has no transactions in two phases.
         """
-        transaction = cls(options, f"penstock-{uuid.uuid4().hex}")
-        transaction._verbs()
-        transaction._connection = transaction._dialect().connect()
-        transaction._run(transaction._verbs()["begin"])
+        transaction = cls(f"penstock-{uuid.uuid4().hex}")
+        transaction._dialect = dialect_of(options)
+        statements = transaction._verbs(options)["begin"]
+        transaction._connection = transaction._dialect.connect()
+        transaction._run(statements)
         return transaction
 
     def execute(self, sql: str, values: tuple[Any, ...] = ()) -> None:
         """Execute a statement with `?` for its values."""
-        self._run([self._dialect().statement(sql)], values)
+        self._run([self._dialect.statement(sql)], values)
 
     def executemany(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
         """Execute a statement for each of several rows."""
         with self._connection.cursor() as cursor:
-            cursor.executemany(self._dialect().statement(sql), rows)
+            cursor.executemany(self._dialect.statement(sql), rows)
 
     def prepare(self) -> None:
         """Make what was done durable, but not visible; the connection ends."""
-        self._run(self._verbs()["prepare"])
-        self._prepared = True
+        self._run(self._verbs(self._dialect.options)["prepare"])
         self._disconnect()
 
-    def commit(self) -> None:
+    def commit(self, options: JdbcConnectionOptions) -> None:
         """Make what was prepared visible, from any process. A second time it does nothing."""
-        self._end("commit")
+        self._end("commit", options)
 
-    def rollback(self) -> None:
+    def rollback(self, options: JdbcConnectionOptions) -> None:
         """Undo the transaction, prepared or not. A second time it does nothing."""
         if self._connection is not None:
             self._disconnect()  # what is not prepared goes with its connection
-        self._end("rollback")
+        self._end("rollback", options)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_connection": None}
+    def __reduce__(self) -> Any:
+        return XaTransaction, (self.name,)
 
     def __repr__(self) -> str:
         return f"XaTransaction({self.name})"
 
-    def _end(self, verb: str) -> None:
-        dialect = self._dialect()
+    def _end(self, verb: str, options: JdbcConnectionOptions) -> None:
+        dialect = dialect_of(options)
         connection = dialect.connect()
         try:
             dialect.commit_each_statement(connection)
             with connection.cursor() as cursor:
-                for statement in self._verbs()[verb]:
+                for statement in self._verbs(options)[verb]:
                     cursor.execute(statement)
         except dialect.error as error:
             if not _is_unknown(error):
@@ -110,12 +109,9 @@ class XaTransaction:
         connection, self._connection = self._connection, None
         connection.close()
 
-    def _dialect(self) -> Dialect:
-        return dialect_of(self._options)
-
-    def _verbs(self) -> dict[str, list[str]]:
+    def _verbs(self, options: JdbcConnectionOptions) -> dict[str, list[str]]:
         name = f"'{self.name}'"
-        kind = self._options.address.kind
+        kind = options.address.kind
         if kind == "mysql":
             return {
                 "begin": [f"XA START {name}"],
@@ -132,7 +128,7 @@ class XaTransaction:
             }
         raise ConfigurationError(
             "the database has no transactions in two phases",
-            got=self._options.address.shown(),
+            got=options.address.shown(),
             todo="use JdbcSink, which needs none",
         )
 

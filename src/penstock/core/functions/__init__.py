@@ -92,6 +92,7 @@ from penstock.core.functions.source import (
     RichSourceFunction,
     SourceFunction,
 )
+from penstock.core.functions.two_phase_commit import TwoPhaseCommitSinkFunction
 from penstock.core.functions.window import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -174,6 +175,7 @@ __all__ = [
     "SourceFunction",
     "TimeDomain",
     "TimerService",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
     "bind_runtime_context",
 ]

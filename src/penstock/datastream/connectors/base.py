@@ -7,5 +7,42 @@ from penstock.connectors.base import (
     StreamTransformer,
     SupportsPreprocessing,
 )
+from penstock.connectors.write_ahead import CheckpointCommitter, GenericWriteAheadSink
+from penstock.core.io import (
+    Committable,
+    Committer,
+    CommitterContext,
+    EnumeratorContext,
+    Position,
+    ReaderContext,
+    ReadLimit,
+    SinkWriter,
+    SourceBatch,
+    SourceReader,
+    SplitEnumerator,
+    SplitRange,
+    WriterContext,
+)
 
-__all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
+__all__ = [
+    "CheckpointCommitter",
+    "Committable",
+    "Committer",
+    "CommitterContext",
+    "DeliveryGuarantee",
+    "EnumeratorContext",
+    "GenericWriteAheadSink",
+    "Position",
+    "ReadLimit",
+    "ReaderContext",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceBatch",
+    "SourceReader",
+    "SplitEnumerator",
+    "SplitRange",
+    "StreamTransformer",
+    "SupportsPreprocessing",
+    "WriterContext",
+]

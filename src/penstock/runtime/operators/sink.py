@@ -24,6 +24,8 @@ class SinkOperator(Operator):
 
     def open(self) -> None:
         """Make the writer."""
+        for function in self.spec.sink.functions:
+            self.host(function)
         super().open()
         self._start_writer(None)
 
