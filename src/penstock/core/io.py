@@ -24,7 +24,7 @@ from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions.runtime_context import RuntimeContext
 from penstock.core.metrics import MetricGroup
 from penstock.core.time import MIN_WATERMARK
-from penstock.errors import ProgramError
+from penstock.errors import ProgramError, SinkError
 
 #: Where a source stands, as plain JSON:
 #: ``{"splits": {split_id: {"at": <json>, "subtask": int, "done": bool}}, "done": bool}``.
@@ -368,6 +368,22 @@ class Sink(ABC):
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Return the half that works in a worker, for one subtask."""
 
+    def redistribute(self, states: Sequence[Any], parallelism: int) -> list[Any]:
+        """Deal out what the writers left when there are to be more or fewer of them.
+
+        :param states: what `snapshot_state` of each writer returned, None where there is nothing.
+        :returns: what each of `parallelism` new writers gets as `WriterContext.restored`.
+        :raises SinkError: if it cannot be done. Default: with fewer writers, unless those which
+            are no more left nothing.
+        """
+        if any(state is not None for state in states[parallelism:]):
+            raise SinkError(
+                "a sink whose writers have state cannot do with fewer of them",
+                got=f"parallelism {parallelism} in place of {len(states)}",
+                todo="give the sink the parallelism that it had, or define redistribute()",
+            )
+        return [*states[:parallelism], *[None] * (parallelism - len(states))]
+
     def create_committer(self, context: CommitterContext) -> Committer:
         """Return the half that lives in the user's process. Default: nothing is left to publish."""
         return Committer()
@@ -399,5 +415,7 @@ class BatchRead:
     idle: bool = False
     #: State of this level-0 task at the end of the batch before, as the task wrote it.
     state: bytes | None = None
+    #: What this task is to tell all slots: the folder of a savepoint that this batch is to write.
+    savepoint: str | None = None
     #: Processing time of the batch before: records that are received arrived behind it.
     time_before: int = 0

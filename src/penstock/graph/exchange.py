@@ -6,12 +6,11 @@ of a level run side by side in the same slots; level 0 runs inside the source's 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from penstock.errors import GraphError
 from penstock.graph.job_graph import build_job_graph
-from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
+from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator, name_edge
 from penstock.graph.row_types import make_converter
 from penstock.graph.specs import FilterSpec, Forward, TimestampsSpec
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
@@ -78,8 +77,8 @@ def _edge_names(graph: StreamGraph) -> dict[int, str]:
     names: dict[int, str] = {}
     alike: Counter[str] = Counter()
     for edge in graph.edges():
-        ends = (graph.node(edge.source).uid, edge.output_tag or "", graph.node(edge.target).uid)
-        name = json.dumps([*ends, edge.input_index])
+        source, target = graph.node(edge.source).uid, graph.node(edge.target).uid
+        name = name_edge(source, edge.output_tag, target, edge.input_index)
         alike[name] += 1
         # A stream that is united with itself has two edges between the same ends.
         names[edge.id] = name if alike[name] == 1 else f"{name} {alike[name]}"

@@ -6,6 +6,7 @@ stateful slots; all operators of one level and one subtask index share a slot.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,16 @@ class PlanEdge:
     output_tag: str | None = None  # tag id of a side output
     #: What outlives a run is known by it: made of the uids at both ends.
     name: str = ""
+
+
+def name_edge(source_uid: str, tag: str | None, target_uid: str, input_index: int) -> str:
+    """Return what an edge is known by: the uids of its ends, the side output and the input."""
+    return json.dumps([source_uid, tag or "", target_uid, input_index])
+
+
+def sender_of(edge_name: str) -> str:
+    """Return the uid at the beginning of an edge."""
+    return str(json.JSONDecoder().raw_decode(edge_name)[0][0])
 
 
 @dataclass(frozen=True)

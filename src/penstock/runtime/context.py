@@ -27,7 +27,7 @@ from penstock.errors import ProgramError, StateError
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.scope import Scope
-from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.state.keyed_backend import KEY_TIMERS, KeyedBackend
 from penstock.runtime.state.operator_state import OperatorStateBackend
 
 T = TypeVar("T")
@@ -235,6 +235,7 @@ class KeyedTimerService(OperatorTimerService):
     ) -> None:
         super().__init__(scope, watermark, where)
         self._current = backend.context
+        backend.timer_kind = KEY_TIMERS
         self._event_timers = backend.event_timers
         self._processing_timers = backend.processing_timers
 

@@ -26,6 +26,8 @@ LEVEL0_STATE = 2
 TIMER = 3
 ACCUMULATORS = 4
 METRICS = 5
+#: To a slot: write your state to the savepoint in this folder. From it: what it wrote.
+SAVEPOINT = 6
 
 #: What an envelope of several records may weigh.
 ENVELOPE_BYTES = 4 << 20
@@ -209,6 +211,11 @@ class Outbox:
         """Send something to the sink: output, or what the coordinator must know."""
         header = Header(kind, SINK_LEVEL, node, channel, self.slot, 0, self.time)
         self.rows.append((self.slot, seal(header, body)))
+
+    def send_control(self, kind: int, level: int, slot: int, body: bytes) -> None:
+        """Tell a slot of a later level something that is no data."""
+        header = Header(kind, level, 0, 0, slot, 0, self.time)
+        self.rows.append((self._next_hop(header), seal(header, body)))
 
     def pass_on(self, payload: bytes) -> None:
         """Send an envelope that is bound for a later level on its way, unopened."""

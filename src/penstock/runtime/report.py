@@ -14,11 +14,13 @@ from penstock.runtime.envelope import (
     COMMITTABLE,
     LEVEL0_STATE,
     METRICS,
+    SAVEPOINT,
     TIMER,
     Header,
     body_of,
     header_of,
 )
+from penstock.runtime.savepoint.format import Part
 
 #: Stands in front of a source's number in what its tasks report about timers: others have their
 #: level there.
@@ -44,6 +46,8 @@ class BatchReport:
     accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
     #: Readings of the metrics of an operator's subtask by name; changed ones only.
     metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: By task, what it wrote to the batch's savepoint; or why it could not.
+    savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
 
     @classmethod
     def collect(cls, payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
@@ -56,6 +60,9 @@ class BatchReport:
         for payload in payloads:
             header = header_of(payload)
             body = body_of(payload)
+            if header.kind == SAVEPOINT:
+                report.savepoint[_task(header, uids)] = pickle.loads(body)
+                continue
             if header.kind == TIMER:
                 report.timers[_task(header, uids)] = pickle.loads(body)
                 continue

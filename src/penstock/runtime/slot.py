@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
 
 from penstock.common.options import CACHE_BYTES
 from penstock.graph.specs import Broadcast
 from penstock.runtime.cache import TASKS, TaskCache, discard
-from penstock.runtime.envelope import Header, header_of, unpack_chunk
+from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.envelope import SAVEPOINT, Header, body_of, header_of, unpack_chunk
 from penstock.runtime.job import Job
+from penstock.runtime.savepoint.format import Part
+from penstock.runtime.savepoint.program import describe_program
+from penstock.runtime.savepoint.restore import restore_task, savepoint_of
+from penstock.runtime.savepoint.snapshot import write_parts
 from penstock.runtime.state.log import SlotLog, SlotStore
 from penstock.runtime.task import Task
 
@@ -48,8 +54,12 @@ def run_slot(
             discard(instance)
             instance = _Slot(job, level, slot)
             instance.log.catch_up(store, instance.task)
-        rows = _run_batch(instance.task, payloads, _broadcast_edges(job, level))
+        _resume(job, instance, store)
+        savepoint = _run_batch(instance.task, payloads, _broadcast_edges(job, level))
         instance.log.append(store, instance.task)
+        if savepoint is not None:
+            _save(job, level, instance.task, savepoint)
+        rows = instance.task.outbox.rows
         instance.task.close_if_finished()
     except BaseException:
         discard(instance)  # what it did half-way goes with it
@@ -59,9 +69,28 @@ def run_slot(
     return rows
 
 
-def _run_batch(
-    task: Task, payloads: Iterable[bytes], broadcast: set[int]
-) -> list[tuple[int, bytes]]:
+def _resume(job: Job, instance: _Slot, store: SlotStore) -> None:
+    """Give a slot that has never run its share of the savepoint that the job goes on from."""
+    if instance.log.is_empty and (savepoint := savepoint_of(job.plan)) is not None:
+        restore_task(instance.task, savepoint)
+        instance.log.begin_with(store, instance.task)
+
+
+def _save(job: Job, level: int, task: Task, folder: str) -> None:
+    """Write the task's state to a savepoint, and tell the coordinator what was written."""
+    infos = {info.uid: info for info in describe_program(job.plan)}
+    report: list[Part] | str
+    try:
+        report = write_parts(task, infos, task.subtask, folder)
+    except Exception as error:
+        # The job is not to suffer from it.
+        report = f"{type(error).__name__}: {error}"
+    task.outbox.send_to_sink(SAVEPOINT, level, task.subtask, pickle.dumps(report, PROTOCOL))
+
+
+def _run_batch(task: Task, payloads: Iterable[bytes], broadcast: set[int]) -> str | None:
+    """Do a batch; return the folder of the savepoint that it is to write, if there is one."""
+    savepoint = None
     level = task.outbox.level
     mine: list[tuple[Header, bytes]] = []
     others: list[bytes] = []
@@ -69,7 +98,9 @@ def _run_batch(
     for payload in payloads:
         header = header_of(payload)
         end = max(end, header.time)
-        if header.level == level:
+        if header.level == level and header.kind == SAVEPOINT:
+            savepoint = body_of(payload).decode()
+        elif header.level == level:
             mine.append((header, payload))
         else:
             others.append(payload)
@@ -86,7 +117,8 @@ def _run_batch(
             task.reach_time(header.time)
         task.feed(header.node, header.channel, unpack_chunk(payload))
     task.reach_time(end)
-    return task.end_batch()
+    task.end_batch()
+    return savepoint
 
 
 def _turn(header: Header) -> tuple[int, int, int]:

@@ -10,11 +10,12 @@ from penstock.common.options import CACHE_BYTES
 from penstock.core.io import BatchRead
 from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
-from penstock.runtime.envelope import LEVEL0_STATE
+from penstock.runtime.envelope import LEVEL0_STATE, SAVEPOINT
 from penstock.runtime.failure import describe
 from penstock.runtime.job import Job
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.report import SOURCE_PLACES
+from penstock.runtime.savepoint.restore import restore_task, savepoint_of
 from penstock.runtime.task import Task
 
 #: How many states back a task may be to be brought up to date rather than made anew.
@@ -75,7 +76,11 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
         instance = _SourceTask(job, read.source_id, read.subtask)
     try:
         instance.load(tokens, state)
+        if not tokens and (savepoint := savepoint_of(job.plan)) is not None:
+            restore_task(instance.task, savepoint)
         rows = _run_batch(instance.task, read)
+        if read.savepoint is not None:
+            _tell_slots(job, instance.task, read.savepoint)
         if (saved := instance.save()) is not None:
             instance.task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, saved)
         instance.task.close_if_finished()
@@ -85,6 +90,13 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     budget = CACHE_BYTES.read(job.plan.settings)
     cache.put(place, instance, instance.size, budget)
     return rows
+
+
+def _tell_slots(job: Job, task: Task, savepoint: str) -> None:
+    """Pass the word to all slots that have something to do."""
+    slots = {(op.level, i) for op in job.plan.operators if op.level for i in range(op.parallelism)}
+    for level, slot in sorted(slots):
+        task.outbox.send_control(SAVEPOINT, level, slot, savepoint.encode())
 
 
 def _run_batch(task: Task, read: BatchRead) -> list[tuple[int, bytes]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.core.time import MIN_WATERMARK
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
 from penstock.runtime.build import OPERATORS
 from penstock.runtime.codec import PROTOCOL
@@ -67,6 +68,7 @@ class Task:
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
         self._working: list[Operator] = []  # what had not ended when the batch began
         self._started = False
+        self._resumed = False
         self._open: list[Operator | ExchangeWriter] = []
 
     # --- wiring ---------------------------------------------------------------------------
@@ -148,6 +150,8 @@ class Task:
             self._expire()
             for operator in self.operators:
                 operator.begin_batch()
+            if self._resumed:
+                self._announce()
             self._fire_processing_timers()
         except Exception as error:
             raise describe(error) from error
@@ -321,6 +325,29 @@ class Task:
             self._restore(name, pickle.loads(data))
         self._loaded = {}
 
+    def resume(self) -> None:
+        """Go on from what was applied as a new task would: the next delta holds all of the rest."""
+        self.settle()
+        self._saved = {}
+        self._resumed = True
+
+    def channels_of(self, op: PlanOperator) -> list[tuple[str, int]]:
+        """Return the channels of an operator's gate, in its order: names of edges, and senders."""
+        return self._channel_names()[op.uid]
+
+    def edges_from(self, op: PlanOperator) -> list[tuple[PlanEdge, PlanOperator]]:
+        """Return the edges from an operator that leave the task, each with its other end."""
+        return [(edge, self._by_id[edge.target]) for edge in op.outputs if edge.crosses]
+
+    def _announce(self) -> None:
+        """Say again how far each operator is: who takes its records may be new."""
+        self._resumed = False
+        for operator in self.operators:
+            if operator.watermark != MIN_WATERMARK:
+                operator.output.watermark(operator.watermark)
+            if operator.finished:
+                operator.output.end()
+
     def _plain_state(self) -> Iterator[tuple[str, Any]]:
         for operator in self.operators:
             yield operator.plan.uid, (operator.snapshot(), self._gates[operator.plan.id].snapshot())
@@ -347,7 +374,8 @@ class Task:
             if operator.plan.uid == name:
                 own, gate = state
                 operator.restore(own)
-                self._gates[operator.plan.id].restore(gate)
+                if gate is not None:
+                    self._gates[operator.plan.id].restore(gate)
 
     @property
     def _closed(self) -> bool:

@@ -34,6 +34,7 @@ from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.job import dump_job, load_job, with_settings
+from penstock.runtime.savepoint.resume import resumed_from
 from penstock.runtime.slot import run_slot
 from penstock.runtime.source_task import run_source
 
@@ -112,6 +113,7 @@ class LocalJob:
     :param cuts: how many records of a source a batch reads: a number, or a function of the number
         of the batch and the source's uid.
     :param retries: how often a task that raises is run again in the same worker.
+    :param restore: go on from the savepoint in this folder.
     :param shuffle: hand the envelopes of a slot over in a random order, as a shuffle does.
     """
 
@@ -127,7 +129,11 @@ class LocalJob:
         shuffle: random.Random | None = None,
         job_id: str = "local",
         poll_ms: int = 10,
+        restore: str | None = None,
+        ignore_unclaimed: bool = False,
     ) -> None:
+        if restore is not None:
+            plan = resumed_from(plan, restore, ignore_unclaimed=ignore_unclaimed)
         self.plan = plan
         folder = os.path.join(directory, "penstock")
         facts = {JOB_ID_SETTING: job_id, JOB_FOLDER_SETTING: folder}
@@ -180,6 +186,18 @@ class LocalJob:
         if self.coordinator.failure is not None:
             raise self.coordinator.failure
         return self
+
+    def savepoint(self, target: str | os.PathLike[str], **options: Any) -> str:
+        """Take a savepoint with the next batch, and return its folder.
+
+        :param options: `stop`, `drain`: as `Coordinator.trigger_savepoint` has them.
+        """
+        done = self.coordinator.trigger_savepoint(str(target), **options)
+        while not done.done() and not self.coordinator.finished.is_set():
+            self.step()
+        if self.coordinator.failure is not None:
+            raise self.coordinator.failure
+        return done.result()
 
     def run_while_there_is_input(self) -> int:
         """Run batches until there is nothing to do; return how many."""

@@ -5,37 +5,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
 from penstock.common.options import JOB_PARAMETERS, PENDING_CHECKPOINTS
-from penstock.core.io import BatchRead, Position, SplitRange
+from penstock.core.io import BatchRead, Position
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import accumulator_values
 from penstock.runtime.coordinator.alignment import bounded, held_back
 from penstock.runtime.coordinator.control import (
-    are_idle,
     due_timers,
-    live_splits,
-    mark_last,
 )
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
+from penstock.runtime.coordinator.planning import SourceShare, plan_source
 from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
+from penstock.runtime.coordinator.resumption import Resumption, check_program
+from penstock.runtime.coordinator.savepoints import CONTROL, Savepoints
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.report import BatchReport
-from penstock.runtime.savepoint.program import (
-    describe_program,
-    dump_program,
-    load_program,
-    require_same,
-)
 
-#: File with the operators of the program that the state belongs to.
-_PROGRAM = "operators.json"
 #: How long a call that must end soon waits for a connector that does not answer.
 _PATIENCE_SECONDS = 5.0
 #: The same for a job that was cancelled or has failed, and whose output is being published.
@@ -96,6 +89,8 @@ class Coordinator:
         self._limits = BatchLimits.from_settings(settings) if limits is None else limits
         self._directory = JobDirectory(directory)
         self._log = RecordLog(self._directory)
+        self._savepoints = Savepoints(plan, self._directory, job_id)
+        self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
         self._publisher = Publisher(
             plan,
             self._directory,
@@ -117,7 +112,9 @@ class Coordinator:
         self._closed = False
         self._opening = opening_batch
         self._time = 0
-        self._logged = -1 if last_committed is None else last_committed
+        #: The engine's batch 0: numbers go on behind those of the run that this one goes on from.
+        self._first = self._resumption.first_batch
+        self._logged = self._first - 1 if last_committed is None else self._first + last_committed
         self._initial: Offset | None = None
         self._planned_end: Offset | None = None
         self._state = JobState()
@@ -141,7 +138,7 @@ class Coordinator:
             `latest_offset` has shown.
         """
         if last_committed is not None:
-            self._logged = max(self._logged, last_committed)
+            self._logged = max(self._logged, self._first + last_committed)
         self._end(_PUBLISHING_SECONDS)
         self._closed = True
         self._publisher.close()
@@ -161,21 +158,26 @@ class Coordinator:
         return {name: value for each in readings for name, value in each.items()}
 
     def _start(self) -> None:
-        self._check_program()
-        self._check_log()
         last = self._logged
-        record = None if last < 0 else self._log.require(last)
+        check_program(self._plan, self._directory, restored=last >= self._first)
+        self._log.require_behind(last)
+        record = None if last < self._first else self._log.require(last)
         self._log.drop_after(last)
-        initial = self._log.initial()
+        initial = self._log.initial(self._first)
+        if initial is None:
+            initial = self._resumption.begin()
         at = initial if record is None else record.end
         if at is not None:
             self._time = at["time"]
         if record is not None:
             self._state = record.state
-        self._publisher.start(restored=record is not None, now=self._now())
+        restored = record is not None or self._resumption.savepoint is not None
+        self._publisher.start(restored=restored, now=self._now())
         self._publisher.publish(last)
-        if record is not None:
+        if restored:
             self._publisher.recovered()
+        if record is not None and CONTROL in record.end["control"]:
+            self._savepoints.complete(record, self._now())
         self._start_sources(at)
         self._initial = self._begin_at(initial)
         self._opening = self._opening and any(s.receives for s in self._sources.values())
@@ -183,25 +185,8 @@ class Coordinator:
             self._begin_receiving()
         if record is not None:
             self._tell_committed(record.end)
-            if self._all_ended(record.end):
-                self._finish()
-
-    def _check_program(self) -> None:
-        """See that the state which is there is the state of this program."""
-        program = describe_program(self._plan)
-        recorded = self._directory.read(_PROGRAM)
-        if recorded is not None and self._logged >= 0:
-            require_same(load_program(recorded), program, f"job directory {self._directory.path}")
-        self._directory.write(_PROGRAM, dump_program(program))
-
-    def _check_log(self) -> None:
-        if self._log.published > self._logged:
-            raise JobFailedError(
-                "the job's output is further than the engine's log, so the job cannot go on",
-                where=f"job directory {self._directory.path}",
-                got=f"batch {self._log.published} published, batch {self._logged} logged",
-                todo="restore the whole job directory, or start the job anew in an empty one",
-            )
+        if self._all_ended(self._initial if record is None else record.end):
+            self._finish()
 
     def _start_sources(self, at: Offset | None) -> None:
         ended = {} if at is None else ended_sources(at)
@@ -229,11 +214,12 @@ class Coordinator:
         """Return the offset that the job began at, or begins at now."""
         known = {} if initial is None else initial["sources"]
         new = {uid: s.initial() for uid, s in self._sources.items() if uid not in known}
-        if initial is None or new:
-            began = self._now() if initial is None else initial["time"]
-            initial = make_offset({**known, **new}, began)
-            self._log.write_initial(initial)
-        return initial
+        began = self._now() if initial is None else initial["time"]
+        control = {} if initial is None else initial["control"]
+        offset = make_offset({**known, **new}, began, control)
+        if self._log.initial(self._first) != offset:
+            self._log.write_initial(offset, self._first)
+        return offset
 
     def _end(self, patience: float) -> None:
         """Publish what is logged and close the sources, whoever asks for it and how often."""
@@ -261,7 +247,22 @@ class Coordinator:
     def _finish(self) -> None:
         for source in self._sources.values():
             source.close()
+        self._savepoints.end()
         self.finished.set()
+
+    def trigger_savepoint(
+        self, target: str, *, stop: bool = False, drain: bool = False
+    ) -> Future[str]:
+        """Have a savepoint taken with the next batch, and return who tells its folder.
+
+        :param target: where to make the folder.
+        :param stop: end the job behind it.
+        :param drain: let all sources end first: all event-time timers and windows fire.
+        :raises StateError: if the job has ended.
+        """
+        request = self._savepoints.request(target, stop=stop, drain=drain)
+        self._news.set()
+        return request.done
 
     # ------------------------------------------------------------------------ the engine's calls
 
@@ -299,11 +300,14 @@ class Coordinator:
             state = self._state_at(start)
             self._time = max(self._time, end["time"])
             self._planned_end = end
-            return [
+            reads = [
                 read
                 for operator in self._plan.sources()
-                for read in self._plan_source(operator, start, end, state)
+                for read in plan_source(self._share(operator, start, end), start, end, state)
             ]
+            if CONTROL in end["control"]:
+                reads[0].savepoint = end["control"][CONTROL]["folder"]
+            return reads
 
     def commit(self, batch_id: int, payloads: Iterable[bytes]) -> None:
         """Record what a batch produced, in place of an earlier attempt at it."""
@@ -311,9 +315,11 @@ class Coordinator:
             if self._planned_end is None:
                 raise JobFailedError(f"batch {batch_id} was committed without having been planned")
             report = self._collect_report(payloads, self._plan)
-            before = JobState() if batch_id == 0 else self._log.require(batch_id - 1).state
+            number = self._first + batch_id
+            before = JobState() if batch_id == 0 else self._log.require(number - 1).state
             state = before.after(report)
-            record = BatchRecord(batch_id, self._planned_end, report.committables, state)
+            end = self._planned_end
+            record = BatchRecord(number, end, report.committables, state, report.savepoint)
             self._log.write(record)
             self._state = state
             if self._opening:
@@ -328,22 +334,34 @@ class Coordinator:
             return
         self._logged = max(self._logged, record.batch_id)
         if not self.finished.is_set() and (
-            self._all_ended(start) or self._publisher.is_due(self._now())
+            self._all_ended(start)
+            or CONTROL in start["control"]
+            or self._publisher.is_due(self._now())
         ):
             self._publisher.request(self._logged, start["time"])
 
     def _note_published(self, batch_id: int, end: Offset) -> None:
         """Tell the sources; end the job behind its last batch. Called by the publisher's thread."""
+        stopped = False
+        if CONTROL in end["control"] and (record := self._log.read(batch_id)) is not None:
+            request = self._savepoints.complete(record, self._now())
+            stopped = request is not None and request.stop and request.done.exception() is None
+            self._savepoints.stopping = stopped
         with self._lock, self._reported():
             if batch_id == self._logged and not self._closed:
                 self._tell_committed(end)
-                if self._all_ended(end):
+                if stopped or self._all_ended(end):
                     self._finish()
         self._news.set()
 
     def _may_go_on(self, start: Offset) -> bool:
         """Tell whether a batch may begin: the publisher is not behind, and there is input left."""
-        return not (self.finished.is_set() or self._publisher.is_behind() or self._all_ended(start))
+        return not (
+            self.finished.is_set()
+            or self._savepoints.stopping
+            or self._publisher.is_behind()
+            or self._all_ended(start)
+        )
 
     def _next_offset(self, start: Offset) -> Offset | None:
         """Return an offset beyond `start` if a batch has something to do."""
@@ -360,9 +378,17 @@ class Coordinator:
             and ended == ended_sources(start)
             and not timers
             and not self._opening
+            and not self._savepoints.wanted
+            # What goes on from a savepoint must tell of its timers first.
+            and not (start == self._initial and self._resumption.savepoint is not None)
         ):
             return None
-        offset = make_offset(positions, now, {"ended": ended, "timers": timers})
+        control: dict[str, Any] = {"ended": ended, "timers": timers}
+        if (request := self._savepoints.begin()) is not None:
+            control[CONTROL] = request.control()
+            if request.drain:
+                control["ended"] = {uid: ended.get(uid, now) for uid in positions}
+        offset = make_offset(positions, now, control)
         if offset == start:
             # A timer is due again although the clock stands still, or has jumped back. An engine
             # runs a batch only for an offset that differs.
@@ -385,28 +411,9 @@ class Coordinator:
                 positions[uid] = at
         return positions
 
-    def _plan_source(
-        self, operator: PlanOperator, start: Offset, end: Offset, state: JobState
-    ) -> Iterator[BatchRead]:
-        uid = operator.uid
-        end_position = self._position(end, uid)
-        ranges: list[list[SplitRange]] = [[] for _ in range(operator.parallelism)]
-        if uid not in ended_sources(start):
-            ranges = self._sources[uid].plan(self._position(start, uid), end_position)
-        fixed = operator.spec.source.fixed_splits  # type: ignore[attr-defined]
-        for subtask in range(operator.parallelism):
-            splits = live_splits(end_position, subtask)
-            yield BatchRead(
-                source_id=operator.id,
-                subtask=subtask,
-                ranges=mark_last(ranges[subtask], splits),
-                time=end["time"],
-                time_before=start["time"],
-                ended=uid in ended_sources(end) or (fixed and not splits),
-                splits=splits,
-                idle=are_idle(end_position, splits),
-                state=state.level0.get((uid, subtask)),
-            )
+    def _share(self, operator: PlanOperator, start: Offset, end: Offset) -> SourceShare:
+        positions = self._position(start, operator.uid), self._position(end, operator.uid)
+        return SourceShare(operator, self._sources.get(operator.uid), *positions)
 
     def _state_at(self, offset: Offset) -> JobState:
         """Return the state that a batch from `offset` on starts with."""

@@ -17,10 +17,11 @@ from penstock.runtime import codec
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.report import BatchReport, Place
+from penstock.runtime.savepoint.format import Part
 
 _FOLDER = "records"
 _SUFFIX = ".rec"
-_INITIAL = "initial.json"
+_INITIAL = "initial-{}.json"
 _PUBLISHED = "published"
 #: The engine's log holds the last recorded batch, or still the one before it.
 _KEPT = 2
@@ -58,6 +59,8 @@ class BatchRecord:
     end: Offset
     committables: dict[str, list[Committable]]
     state: JobState
+    #: By task, what it wrote to the savepoint that the batch was to take; or why it could not.
+    savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
 
 
 class RecordLog:
@@ -73,18 +76,18 @@ class RecordLog:
         #: The last batch whose output is known to be published, -1 if none is.
         self.published = int(directory.read(_PUBLISHED) or -1)
 
-    def initial(self) -> Offset | None:
-        """Return the offset that the job began at, None if it has not begun."""
-        data = self._directory.read(_INITIAL)
+    def initial(self, first_batch: int = 0) -> Offset | None:
+        """Return the offset that the job began at with a batch, None if it has not."""
+        data = self._directory.read(_INITIAL.format(first_batch))
         return None if data is None else json.loads(data)
 
-    def write_initial(self, offset: Offset) -> None:
+    def write_initial(self, offset: Offset, first_batch: int = 0) -> None:
         """Keep the offset that the job begins at.
 
         The engine asks for it again if the first batch has to be repeated, and a source that
         begins "at the latest record" would by then name a later one.
         """
-        self._directory.write(_INITIAL, json.dumps(offset).encode())
+        self._directory.write(_INITIAL.format(first_batch), json.dumps(offset).encode())
 
     def write(self, record: BatchRecord) -> None:
         """Keep a record, in place of an earlier one of the same batch."""
@@ -115,6 +118,19 @@ class RecordLog:
             )
         self._recent[batch_id] = record
         return record
+
+    def require_behind(self, logged: int) -> None:
+        """See that nothing is published which the engine does not know of.
+
+        :raises JobFailedError: if something is.
+        """
+        if self.published > logged:
+            raise JobFailedError(
+                "the job's output is further than the engine's log, so the job cannot go on",
+                where=f"job directory {self._directory.path}",
+                got=f"batch {self.published} published, batch {logged} logged",
+                todo="restore the whole job directory, or start the job anew in an empty one",
+            )
 
     def ending_at(self, offset: Offset) -> BatchRecord | None:
         """Return the latest of the records at hand that ends at an offset."""

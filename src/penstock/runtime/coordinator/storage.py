@@ -51,6 +51,19 @@ class JobDirectory:
             return []
         return sorted(name for name in found if not name.endswith(_UNFINISHED))
 
+    def write_below(self, name: str, data: bytes) -> None:
+        """Create or replace a file, and the folders that it lies in."""
+        os.makedirs(os.path.dirname(os.path.join(self.path, name)), exist_ok=True)
+        self.write(name, data)
+
+    def files_below(self, folder: str) -> list[str]:
+        """Return the names of all files below a folder; half written ones are left out."""
+        found = []
+        for path, _, names in os.walk(os.path.join(self.path, folder)):
+            inside = os.path.relpath(path, self.path)
+            found += [f"{inside}/{name}" for name in names if not name.endswith(_UNFINISHED)]
+        return sorted(found)
+
     def folder(self, *parts: str) -> str:
         """Create a folder if needed and return its path; a part may hold any character."""
         path = os.path.join(self.path, *(quote(part, safe=" ") for part in parts))

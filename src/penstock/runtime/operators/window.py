@@ -25,7 +25,7 @@ from penstock.runtime.windowing.contexts import (
     EvictorContextImpl,
     TriggerContextImpl,
 )
-from penstock.runtime.windowing.merging import MergingWindowSet
+from penstock.runtime.windowing.merging import SETS, MergingWindowSet
 from penstock.runtime.windowing.panes import Pane, namespace_of, window_of
 
 _CONTINUE = TriggerResult.CONTINUE
@@ -43,7 +43,7 @@ class WindowOperator(WindowOperatorBase):
             if part is not None and not type(part).__module__.startswith("penstock."):
                 self.host(part)
         self._merging = isinstance(self._assigner, MergingWindowAssigner)
-        self._sets: ValueTable = self.backend.table("\0merging", "value")
+        self._sets: ValueTable = self.backend.table(SETS, "value")
         self._assigner_context = AssignerContextImpl(self)
         self._trigger_context = TriggerContextImpl(self)
         self._evictor_context = EvictorContextImpl(self)

@@ -13,6 +13,7 @@ from penstock.runtime.operators.window_base import WindowOperatorBase
 from penstock.runtime.state.tables import ValueTable
 from penstock.runtime.windowing.contents import CombinedContents, Contents, ElementContents
 from penstock.runtime.windowing.contexts import AssignerContextImpl
+from penstock.runtime.windowing.convert import SESSION_TABLE
 
 #: Second part of a timer's namespace, behind the session's id.
 _FIRE, _CLEANUP = 0, 1
@@ -38,7 +39,7 @@ class SessionWindowOperator(WindowOperatorBase):
         assigner = self.spec.assigner
         fixed = isinstance(assigner, (EventTimeSessionWindows, ProcessingTimeSessionWindows))
         self._gap: int | None = assigner.session_gap if fixed else None
-        self._sessions: ValueTable = self.backend.table("\0sessions", "value")
+        self._sessions: ValueTable = self.backend.table(SESSION_TABLE, "value")
         self._assigner_context = AssignerContextImpl(self)
         super().open()
         self._contents: Contents

@@ -77,6 +77,11 @@ class Part:
     #: Kind by place, for whoever lists what there is.
     states: dict[str, str] = field(default_factory=dict)
 
+    def extents(self) -> Iterator[Extent]:
+        """Return all pieces."""
+        yield from self.groups.values()
+        yield from (extent for extent in (self.plain, self.operator_state) if extent is not None)
+
 
 @dataclass(frozen=True)
 class PlainState:
@@ -99,8 +104,8 @@ class Manifest:
     parts: tuple[Part, ...]
     #: The offset at which it was taken: see `coordinator.offsets`.
     offset: dict[str, Any] = field(default_factory=dict)
-    #: What sources keep beside their positions, by uid; JSON.
-    sources: dict[str, Any] = field(default_factory=dict)
+    #: Files that connectors keep in the job's folder, by their names there and here.
+    files: tuple[str, ...] = ()
     job_id: str = ""
     job_name: str = ""
     #: Number of the last batch that is in it: numbers go on from there.
@@ -129,7 +134,7 @@ class Manifest:
 
     def size(self) -> int:
         """Return the number of bytes of data."""
-        return sum(extent.length for part in self.parts for extent in _extents(part))
+        return sum(extent.length for part in self.parts for extent in part.extents())
 
 
 class Savepoint:
@@ -191,10 +196,12 @@ class Savepoint:
                 if groups is None or group in groups:
                     yield self.read(extent)
 
-    def operator_state(self, uid: str) -> list[Changes]:
+    def operator_state(self, uid: str) -> dict[int, Changes]:
         """Return the operator state of an operator, by subtask; those without any are left out."""
         parts = self.manifest.parts_of(uid)
-        return [self.read(part.operator_state) for part in parts if part.operator_state]
+        return {
+            part.subtask: self.read(part.operator_state) for part in parts if part.operator_state
+        }
 
     def plain(self, uid: str) -> dict[int, PlainState]:
         """Return what the subtasks of an operator kept beside that."""
@@ -273,6 +280,7 @@ def parse_manifest(data: bytes, where: str) -> Manifest:
             todo="use the release that wrote it",
         )
     found["operators"] = tuple(info_of(entry) for entry in found["operators"])
+    found["files"] = tuple(found["files"])
     found["parts"] = tuple(_part_of(entry) for entry in found["parts"])
     return Manifest(**found)
 
@@ -312,8 +320,3 @@ def _part_of(entry: Mapping[str, Any]) -> Part:
         {int(group): Extent(*at) for group, at in entry["groups"].items()},
         dict(entry["states"]),
     )
-
-
-def _extents(part: Part) -> Iterator[Extent]:
-    yield from part.groups.values()
-    yield from (extent for extent in (part.plain, part.operator_state) if extent is not None)

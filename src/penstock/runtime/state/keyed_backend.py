@@ -31,6 +31,9 @@ from penstock.runtime.timers import TimerQueue
 
 #: Names under which the two timer queues stand among the tables of a delta.
 EVENT_TIMERS, PROCESSING_TIMERS = "\0event", "\0processing"
+#: Kinds of timers: of a key, or of a `(key, namespace)`.
+KEY_TIMERS, PANE_TIMERS = "key-timers", "pane-timers"
+TIMER_KINDS = (KEY_TIMERS, PANE_TIMERS)
 
 _GETTERS = {
     "value": "get_state",
@@ -55,6 +58,8 @@ class KeyedBackend(KeyedStateStore):
         self.tables: dict[str, Table] = {}
         #: Views of the tables whose entries expire.
         self.expiring: dict[Table, ExpiringState] = {}
+        #: Whom timers belong to; a timer service for functions sets them for keys.
+        self.timer_kind = PANE_TIMERS
         self.event_timers = TimerQueue()
         self.processing_timers = TimerQueue()
 
@@ -157,7 +162,7 @@ class KeyedBackend(KeyedStateStore):
         }
         for name, timers in self._queues():
             if (delta := timers.take_delta()) is not None:
-                changes[name] = ("timers", delta)
+                changes[name] = (self.timer_kind, delta)
         return changes
 
     def apply(self, changes: dict[str, tuple[str, Any]]) -> None:
@@ -181,7 +186,7 @@ class KeyedBackend(KeyedStateStore):
         ]
         # An empty queue too: it still knows how many timers there have been.
         parts += [
-            (name, "timers", queue.timers(), queue.dump)
+            (name, self.timer_kind, queue.timers(), queue.dump)
             for name, queue in self._queues()
             if queue.used
         ]

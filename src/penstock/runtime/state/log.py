@@ -58,6 +58,8 @@ _SWEEP_ENTRIES = 64
 #: Removing a block is a call into the JVM: a few at a time.
 _REMOVALS = 8
 _TOKEN_BYTES = 12
+#: Size of the blocks in which a state is written that came from elsewhere.
+_FIRST_BLOCKS = 1 << 24
 _SWEEP_STEP = 256  # keys dumped between two looks at how much has been carried
 
 
@@ -159,6 +161,21 @@ class SlotLog:
         if token != self._meta.token:
             return None
         return _entries(store, meta, known + 1)
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing has ever been written."""
+        return not self._meta.token
+
+    def begin_with(self, store: SlotStore, task: LoggedState) -> None:
+        """Write the whole state, of a task that got it from elsewhere; `append` must follow."""
+        meta, sweep = self._meta, _Sweep(task, 0)
+        while not sweep.done:
+            meta.token = os.urandom(_TOKEN_BYTES)
+            meta.tail.append(meta.token + pickle.dumps(sweep.take(_FIRST_BLOCKS), PROTOCOL))
+            meta.next += 1
+            _store_tail(store, meta)
+        meta.state_bytes = sweep.carried_bytes
 
     def append(self, store: SlotStore, task: LoggedState) -> None:
         """Write what changed in a batch."""

@@ -17,6 +17,9 @@ from penstock.runtime.windowing.panes import namespace_of, window_of
 #: whose state must be merged into that one.
 OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
 
+#: Name of the table of the windows of each key.
+SETS = "\0merging"
+
 
 class _Collector(MergingWindowAssigner.MergeCallback[Any]):
     """Remember which windows an assigner wants to merge."""

@@ -141,4 +141,4 @@ def test_timers_that_are_all_gone_are_written_anew_for_their_number(backend: Key
     backend.event_timers.register(10, "a")
     backend.event_timers.delete(10, "a")
     ((_, kind, keys, dump),) = backend.inventory()
-    assert (kind, keys, dump(keys)) == ("timers", [], ([], [], [], 1))
+    assert (kind, keys, dump(keys)) == ("pane-timers", [], ([], [], [], 1))

@@ -1,0 +1,74 @@
+"""A job that goes on from a savepoint: where its sources stand and what its connectors had."""
+
+from __future__ import annotations
+
+import json
+
+from penstock.connectors.file_paths import join, store_of
+from penstock.graph.plan import ExecutionPlan
+from penstock.runtime.coordinator.offsets import Offset
+from penstock.runtime.coordinator.savepoints import redealt
+from penstock.runtime.coordinator.storage import JobDirectory
+from penstock.runtime.savepoint.format import Savepoint
+from penstock.runtime.savepoint.program import (
+    describe_program,
+    dump_program,
+    load_program,
+    require_same,
+)
+from penstock.runtime.savepoint.restore import savepoint_of
+
+_FILE = "resumed.json"
+#: File with the operators of the program that the state belongs to.
+PROGRAM_FILE = "operators.json"
+
+
+def check_program(plan: ExecutionPlan, directory: JobDirectory, *, restored: bool) -> None:
+    """See that the state which is there is the state of this program, and keep what it is.
+
+    :param restored: there is state.
+    :raises StateError: if it belongs to another program.
+    """
+    program = describe_program(plan)
+    recorded = directory.read(PROGRAM_FILE)
+    if recorded is not None and restored:
+        require_same(load_program(recorded), program, f"job directory {directory.path}")
+    directory.write(PROGRAM_FILE, dump_program(program))
+
+
+class Resumption:
+    """What a run takes over from a savepoint, and whether it has done so.
+
+    :param fresh: the engine has not committed a batch of this run.
+    """
+
+    def __init__(self, plan: ExecutionPlan, directory: JobDirectory, *, fresh: bool) -> None:
+        self._plan = plan
+        self._directory = directory
+        self.savepoint: Savepoint | None = savepoint_of(plan) if fresh else None
+        recorded = directory.read(_FILE)
+        if self.savepoint is not None:
+            self.first_batch = self.savepoint.manifest.batch + 1
+        else:
+            self.first_batch = 0 if recorded is None else int(json.loads(recorded)["first_batch"])
+
+    def begin(self) -> Offset | None:
+        """Lay out what the savepoint has, and return the offset to begin at; None for no savepoint.
+
+        May be called again if the process dies before the offset is kept.
+        """
+        if self.savepoint is None:
+            return None
+        self._directory.write(
+            _FILE,
+            json.dumps(
+                {"savepoint": self.savepoint.path, "first_batch": self.first_batch}
+            ).encode(),
+        )
+        for name in self.savepoint.manifest.files:
+            path = join(self.savepoint.path, name)
+            with store_of(path).open_input(path) as file:
+                self._directory.write_below(name, file.read())
+        before = {info.uid: info.parallelism for info in self.savepoint.manifest.operators}
+        offset: Offset = redealt(self.savepoint.manifest.offset, self._plan, before)
+        return offset
