@@ -97,10 +97,6 @@ class FileStore(ABC):
         """Remove a file; one that is not there is no error."""
 
     @abstractmethod
-    def delete_folder(self, path: str) -> None:
-        """Remove a folder with all that is in it; one that is not there is no error."""
-
-    @abstractmethod
     def make_folder(self, path: str) -> None:
         """Create a folder and those above it, unless they are there."""
 
@@ -196,9 +192,6 @@ class LocalStore(FileStore):
         except FileNotFoundError:
             return
 
-    def delete_folder(self, path: str) -> None:
-        shutil.rmtree(path, ignore_errors=True)
-
     def make_folder(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)
 
@@ -273,12 +266,6 @@ class ArrowStore(FileStore):
     def delete(self, path: str) -> None:
         try:
             self._fs.delete_file(self._inner(path))
-        except FileNotFoundError:
-            return
-
-    def delete_folder(self, path: str) -> None:
-        try:
-            self._fs.delete_dir(self._inner(path))
         except FileNotFoundError:
             return
 

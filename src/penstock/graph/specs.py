@@ -240,7 +240,7 @@ class WindowSpec(OperatorSpec):
     allowed_lateness: int = 0  # milliseconds
     late_tag: str | None = None  # tag id of the side output of late records
     keyed = True
-    state_layout = "windows"  # the runtime says more: see `runtime.layouts`
+    state_layout = "windows"  # the runtime says more: see `operators.window_choice`
 
 
 @dataclass(frozen=True)

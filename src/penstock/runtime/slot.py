@@ -99,7 +99,7 @@ def _run_batch(task: Task, payloads: Iterable[bytes], broadcast: set[int]) -> st
         header = header_of(payload)
         end = max(end, header.time)
         if header.level == level and header.kind == SAVEPOINT:
-            savepoint = body_of(payload).decode()
+            savepoint = bytes(body_of(payload)).decode()
         elif header.level == level:
             mine.append((header, payload))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,11 @@ def test_every_kind_of_state(kind: str) -> None:
         assert moved(program, 5, parallelism) == wanted, parallelism
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=int(os.environ.get("PENSTOCK_RESCALING_PROGRAMS", "25")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(programs(), st.integers(0, 6), st.sampled_from([1, 2, 3, 4]))
 def test_random_programs(program: Program, batches: int, parallelism: int) -> None:
     assert moved(program, batches, parallelism) == expected(program)
