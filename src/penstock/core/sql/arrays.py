@@ -31,8 +31,10 @@ def map_item(entries: dict[Any, Any], key: Any) -> Any:
     return entries.get(key)
 
 
-def element(array: Sequence[Any]) -> Any:
-    """Return the only element; NULL of an empty array."""
+def element(array: Sequence[Any] | None) -> Any:
+    """Return the only element; NULL of an empty array. NULLs are seen."""
+    if array is None:
+        return None
     if len(array) > 1:
         raise EvaluationError("ELEMENT takes an array of one element", got=f"{len(array)} elements")
     return array[0] if array else None

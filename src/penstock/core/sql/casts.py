@@ -126,7 +126,7 @@ def _java_text(value: float, shortest: str) -> str:
 def text_to_date(text: str) -> datetime.date:
     """Read yyyy-MM-dd."""
     # A time of day behind the date is read over, as Flink does.
-    day = re.split(r"[ T]", text.strip(), maxsplit=1)[0]
+    day = text.strip().partition(" ")[0]
     match = _DATE.fullmatch(day)
     if match is not None:
         try:
@@ -150,7 +150,7 @@ def text_to_time(text: str) -> datetime.time:
 
 def text_to_timestamp(text: str) -> datetime.datetime:
     """Read yyyy-MM-dd HH:mm:ss, with a fraction or without, or a date alone."""
-    day, _, time = text.strip().replace("T", " ").partition(" ")
+    day, _, time = text.strip().partition(" ")
     try:
         moment = text_to_time(time) if time else datetime.time()
         return datetime.datetime.combine(text_to_date(day), moment)
@@ -228,8 +228,10 @@ def each_field(value: Sequence[Any], fields: Sequence[Callable[[Any], Any]]) -> 
     return tuple(f(item) for f, item in zip(fields, value, strict=True))
 
 
-def is_decimal(text: str) -> bool:
-    """Return whether a text is a number."""
+def is_decimal(text: str | None) -> bool:
+    """Return whether a text is a number. NULLs are seen."""
+    if text is None:
+        return False
     try:
         Decimal(text)
     except InvalidOperation:

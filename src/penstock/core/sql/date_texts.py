@@ -8,8 +8,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from penstock.core.date_pattern import MONTHS, TOKEN, compile_pattern
+from penstock.core.sql.casts import text_to_timestamp
 from penstock.core.sql.temporal import EPOCH, UTC, instant, local, start_of, zone_of
-from penstock.errors import ConfigurationError
+from penstock.errors import ConfigurationError, EvaluationError
 
 DEFAULT = "yyyy-MM-dd HH:mm:ss"
 _MONTH_NUMBERS = {name.lower(): i for i, name in enumerate(MONTHS, 1)}
@@ -121,6 +122,14 @@ def read(text: str, pattern: str = DEFAULT) -> datetime.datetime | None:
     return instant(value, zone_of(offset)).astimezone(UTC)
 
 
+def read_plain(text: str) -> datetime.datetime | None:
+    """Read a timestamp in the form of SQL: a date, and a time with its fraction if there is one."""
+    try:
+        return text_to_timestamp(text)
+    except EvaluationError:
+        return None
+
+
 def _value_of(parts: dict[str, str | None]) -> datetime.datetime:
     def number(name: str, default: int) -> int:
         text = parts.get(name)
@@ -183,7 +192,7 @@ def from_epoch(number: float, precision: int) -> datetime.datetime | None:
         raise ConfigurationError("TO_TIMESTAMP_LTZ takes a precision of 0 or 3", got=str(precision))
     unit = "seconds" if precision == 0 else "milliseconds"
     try:
-        return EPOCH.replace(tzinfo=UTC) + datetime.timedelta(**{unit: number})
+        return EPOCH.replace(tzinfo=UTC) + datetime.timedelta(**{unit: int(number)})
     except OverflowError:
         return None
 

@@ -67,17 +67,18 @@ def _dump_other(value: Any, shape: Shape) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(dump(v, inner) for v in value) + "]"
     if isinstance(value, datetime.datetime):
-        zoned = value.tzinfo is not None
-        return f'"{value.replace(tzinfo=None).isoformat()}{"Z" if zoned else ""}"'
+        zone = "" if value.tzinfo is None else "Z"
+        text = value.replace(tzinfo=None).isoformat()
+        return f'"{text.rstrip("0") if "." in text else text}{zone}"'
     if isinstance(value, datetime.date | datetime.time):
         return f'"{value.isoformat()}"'
     return dump(str(value))
 
 
-def is_json(text: str | None, kind: str) -> bool | None:
+def is_json(text: str | None, kind: str) -> bool:
     """Return whether a text is JSON of a kind. NULLs are seen."""
     if text is None:
-        return None
+        return False
     try:
         value = load(text)
     except ValueError:
@@ -93,7 +94,9 @@ def is_json(text: str | None, kind: str) -> bool | None:
 def exists(text: str, path: str, on_error: str = "FALSE") -> bool | None:
     """Return whether a path finds something."""
     try:
-        return bool(json_paths.parse(path).find(load(text)))
+        parsed = json_paths.parse(path)
+        found = parsed.find(load(text))
+        return found not in ([], [None]) if parsed.definite else True
     except ValueError as error:
         if on_error == "ERROR":
             raise EvaluationError(f"JSON_EXISTS: {error}", got=text) from None

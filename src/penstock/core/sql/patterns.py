@@ -48,16 +48,14 @@ def _escape_of(escape: str | None, what: str) -> str | None:
 
 def _like_regex(pattern: str, escape: str | None) -> str:
     mark = _escape_of(escape, "LIKE")
-    # Without ESCAPE a backslash escapes, as in Flink.
-    mark = "\\" if mark is None else mark
     pieces, position = [], 0
     while position < len(pattern):
         character = pattern[position]
         following = pattern[position + 1 : position + 2]
-        if character == mark and following in ("%", "_", mark) and following:
+        if mark is not None and character == mark and following in ("%", "_", mark):
             pieces.append(re.escape(following))
             position += 1
-        elif character == mark and escape is not None:
+        elif mark is not None and character == mark:
             raise EvaluationError(
                 "LIKE: the escape character stands before %, _ or itself only", got=repr(pattern)
             )
@@ -71,7 +69,7 @@ def _like_regex(pattern: str, escape: str | None) -> str:
 def like_matcher(pattern: str, escape: str | None = None) -> Callable[[str], bool]:
     """Return the test of LIKE for one pattern; simple patterns need no regular expression."""
     body = pattern.strip("%")
-    if escape is None and not re.search(r"[%_\\]", body):
+    if escape is None and not re.search(r"[%_]", body):
         front, back = pattern.startswith("%"), pattern.endswith("%")
         if not body:
             return (lambda text: True) if pattern else (lambda text: text == "")
@@ -104,8 +102,6 @@ def similar_matcher(pattern: str, escape: str | None = None) -> Callable[[str], 
             inside = character != "]"
         elif character in "%_":
             pieces.append("(?:.|\n)*" if character == "%" else "(?:.|\n)")
-        elif character in "^$.\\":
-            pieces.append("\\" + character)
         else:
             pieces.append(character)
             inside = character == "["
@@ -132,26 +128,11 @@ def find(text: str, pattern: str) -> bool:
 
 
 def replace(text: str, pattern: str, replacement: str) -> str | None:
-    """Replace all parts that fit; $1 and ${name} stand for groups. NULL for a wrong pattern."""
+    """Replace all parts that fit by a text, taken as it is. NULL for a wrong pattern."""
     try:
-        template = _java_template(replacement)
-        return compile_java(pattern).sub(template, text)
-    except (re.error, IndexError):
+        return compile_java(pattern).sub(lambda match: replacement, text)
+    except re.error:
         return None
-
-
-@lru_cache(maxsize=1024)
-def _java_template(text: str) -> str:
-    pieces, position = [], 0
-    for match in re.finditer(r"\\(.)|\$(\d)|\$\{(\w+)\}", text):
-        pieces.append(text[position : match.start()].replace("\\", "\\\\"))
-        literal, number, name = match.groups()
-        if literal is not None:
-            pieces.append(literal.replace("\\", "\\\\"))
-        else:
-            pieces.append(f"\\g<{number or name}>")
-        position = match.end()
-    return "".join([*pieces, text[position:].replace("\\", "\\\\")])
 
 
 def extract(text: str, pattern: str, group: int = 0) -> str | None:

@@ -35,9 +35,7 @@ def unhex(text: str) -> bytes | None:
 
 def index_of(needle: str, text: str, start: int = 1) -> int:
     """Return where one text begins in another, from 1; 0 if it does not."""
-    if start <= 0:
-        return 0
-    return text.find(needle, start - 1) + 1
+    return text.find(needle, max(start, 1) - 1) + 1
 
 
 def substring(text: Any, start: int, length: int | None = None) -> Any:
@@ -117,13 +115,13 @@ def rpad(text: str, length: int, pad: str) -> str | None:
     return text + (pad * (missing // len(pad) + 1))[:missing]
 
 
-def from_base64(text: Any) -> str | None:
+def from_base64(text: Any) -> str:
     """Decode base 64 into a text."""
     data = text.encode("utf-8") if isinstance(text, str) else text
     try:
         return base64.b64decode(data, validate=True).decode("utf-8", "replace")
-    except binascii.Error:
-        return None
+    except binascii.Error as error:
+        raise EvaluationError(f"FROM_BASE64: {error}", got=repr(text)) from None
 
 
 def to_base64(text: Any) -> str:
@@ -243,12 +241,11 @@ def elt(index: int, *texts: Any) -> Any:
     return texts[index - 1]
 
 
-def translate(text: str, source: str | None, target: str | None) -> str | None:
-    """Replace characters by others; those without a partner are removed."""
-    if text is None or target is None:
-        return None
-    if not source:
+def translate(text: str | None, source: str | None, target: str | None) -> str | None:
+    """Replace characters by others; those without a partner are removed. NULLs are seen."""
+    if text is None or not source:
         return text
+    target = target or ""
     table: dict[int, str | None] = {}
     for i, character in enumerate(source):
         table.setdefault(ord(character), target[i] if i < len(target) else None)

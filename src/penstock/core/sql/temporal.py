@@ -89,8 +89,8 @@ def on_first_day(value: datetime.time) -> datetime.datetime:
 
 
 def cut(value: Any, precision: int) -> Any:
-    """Return a time or timestamp with fewer digits."""
-    if precision >= 6:
+    """Return a time or timestamp with fewer digits; NULL stays."""
+    if precision >= 6 or value is None:
         return value
     unit = 10 ** (6 - precision)
     return value.replace(microsecond=value.microsecond // unit * unit)
@@ -246,9 +246,9 @@ _PARTS: dict[str, Any] = {
     "HOUR": lambda v: v.hour,
     "MINUTE": lambda v: v.minute,
     "SECOND": lambda v: v.second,
-    "MILLISECOND": lambda v: v.second * 1000 + v.microsecond // 1000,
-    "MICROSECOND": lambda v: v.second * 1_000_000 + v.microsecond,
-    "NANOSECOND": lambda v: (v.second * 1_000_000 + v.microsecond) * 1000,
+    "MILLISECOND": lambda v: v.microsecond // 1000,
+    "MICROSECOND": lambda v: v.microsecond,
+    "NANOSECOND": lambda v: v.microsecond * 1000,
 }
 
 

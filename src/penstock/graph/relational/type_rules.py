@@ -20,10 +20,8 @@ from penstock.graph.relational.types import (
     ApproximateType,
     ArrayType,
     BinaryStringType,
-    BinaryType,
     BooleanType,
     CharacterType,
-    CharType,
     DatetimeType,
     DateType,
     DayTimeIntervalType,
@@ -138,11 +136,10 @@ def _common(left: LogicalType, right: LogicalType) -> LogicalType | None:
     if isinstance(left, NumericType) and isinstance(right, NumericType):
         return _common_number(left, right)
     if isinstance(left, CharacterType) and isinstance(right, CharacterType):
-        fixed = isinstance(left, CharType) and isinstance(right, CharType)
-        return (CharType if fixed else VarCharType)(max(left.length, right.length))
+        # Texts of two fixed lengths have no fixed length: nothing is padded.
+        return VarCharType(max(left.length, right.length))
     if isinstance(left, BinaryStringType) and isinstance(right, BinaryStringType):
-        bytes_fixed = isinstance(left, BinaryType) and isinstance(right, BinaryType)
-        return (BinaryType if bytes_fixed else VarBinaryType)(max(left.length, right.length))
+        return VarBinaryType(max(left.length, right.length))
     if isinstance(left, DatetimeType) and isinstance(right, DatetimeType):
         return _common_datetime(left, right)
     if isinstance(left, IntervalType) and isinstance(right, IntervalType):
@@ -151,6 +148,9 @@ def _common(left: LogicalType, right: LogicalType) -> LogicalType | None:
 
 
 def _common_number(left: NumericType, right: NumericType) -> LogicalType:
+    if isinstance(left, ApproximateType) and isinstance(right, ApproximateType):
+        # The first decides: FLOAT * DOUBLE is FLOAT, as in Flink.
+        return left
     if isinstance(left, ApproximateType) or isinstance(right, ApproximateType):
         # A FLOAT has too few digits for a DECIMAL.
         double = {DoubleType, DecimalType} & {type(left), type(right)}

@@ -228,8 +228,10 @@ def _vector_stage(
     if not call.args:
         loop.add("pass")
     function = loop.emitter.object(call.function)
-    runner = loop.emitter.library("vectors.call")
     kinds = loop.emitter.object(tuple(arg.type for arg in call.args))
+    runner = loop.emitter.library("vectors.call")
+    if call.function.asynchronous:
+        runner = loop.emitter.library("coroutines.call")
     args = "".join(f"v{number}, " for number in range(len(call.args)))
     lines = [
         f"def {name}({', '.join(['rows', *lists])}):",

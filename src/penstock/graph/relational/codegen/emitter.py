@@ -34,6 +34,8 @@ from penstock.graph.relational.functions.function import Function
 from penstock.graph.relational.types import (
     ArrayType,
     BooleanType,
+    CharacterType,
+    DecimalType,
     IntegralType,
     LocalZonedTimestampType,
     LogicalType,
@@ -226,9 +228,9 @@ class Emitter:
     def _call(self, call: Call) -> str:
         if call.function in ("AND", "OR"):
             return self._junction(call)
-        if call.function in ("IS NULL", "IS NOT NULL") and not call.args[0].type.is_nullable:
+        if call.function in ("IS NULL", "IS NOT NULL") and not may_be_null(call.args[0]):
             return str(call.function == "IS NOT NULL")
-        if call.function == "NOT" and not call.type.is_nullable:
+        if call.function == "NOT" and not may_be_null(call):
             return f"(not {self.value(call.args[0])})"
         function = catalog.scalar_function(call.function)
         template = self._template(function, call)
@@ -256,7 +258,7 @@ class Emitter:
         for index, arg in enumerate(args):
             code = self.value(arg)
             again = uses.count(str(index)) > 1
-            if arg.type.is_nullable or (again and not is_simple(code)):
+            if may_be_null(arg) or (again and not is_simple(code)):
                 if is_simple(code):
                     tests.append(f"{code} is None")
                 else:
@@ -289,13 +291,13 @@ class Emitter:
     def _junction(self, call: Call) -> str:
         """AND and OR with three values: each operand is evaluated once and only if needed."""
         operands = flatten(call.function, call)
-        if not call.type.is_nullable:
+        if not may_be_null(call):
             word = f" {call.function.lower()} "
             return f"({word.join(self.value(operand) for operand in operands)})"
         decisive, unknown = [], []
         is_and = call.function == "AND"
         for operand in operands:
-            if not operand.type.is_nullable:
+            if not may_be_null(operand):
                 code = self.value(operand)
                 decisive.append(f"not {code}" if is_and else code)
                 continue
@@ -362,7 +364,7 @@ class Emitter:
             if expr.function == "NOT":
                 return self._truth(expr.args[0], not wanted)
             function = catalog.scalar_function(expr.function)
-            if function.nulls == "args" and expr.type.is_nullable:
+            if function.nulls == "args" and may_be_null(expr):
                 template = self._template(function, expr)
                 tests, codes = self._tested(expr.args, template)
                 body = self.filled(template, codes)
@@ -376,7 +378,7 @@ class Emitter:
         code = self.value(expr)
         if wanted:
             return code
-        return f"({code} is False)" if expr.type.is_nullable else f"(not {code})"
+        return f"({code} is False)" if may_be_null(expr) else f"(not {code})"
 
     # --- depth -----------------------------------------------------------------------------------
 
@@ -390,6 +392,26 @@ class Emitter:
         name = f"_f{self.tag}{len(self.prelude)}"
         self.prelude.append(f"def {name}({parameters}):\n    return {code}")
         return f"{name}({parameters})"
+
+
+def may_be_null(expr: Expr) -> bool:
+    """Return whether a value can be NULL: its type says so, or a DECIMAL in it may overflow."""
+    if expr.type.is_nullable:
+        return True
+    if isinstance(expr, Call):
+        nulls = catalog.scalar_function(expr.function).nulls
+        if nulls == "loose":
+            return isinstance(expr.type, DecimalType | CharacterType) or _any_null(expr.args)
+        return nulls in ("args", "maybe") and _any_null(expr.args)
+    if isinstance(expr, Cast):
+        return isinstance(expr.type, DecimalType) or may_be_null(expr.operand)
+    if isinstance(expr, Case | In):
+        return _any_null(expr.children())
+    return False
+
+
+def _any_null(exprs: tuple[Expr, ...]) -> bool:
+    return any(may_be_null(expr) for expr in exprs)
 
 
 def flatten(function: str, expr: Expr) -> list[Expr]:

@@ -1,4 +1,4 @@
-"""Functions over whole columns (`func_type="pandas"`) inside a projection or filter.
+"""Functions over whole chunks (pandas, asynchronous) inside a projection or filter.
 
 A query with such a function is cut into stages: each computes one call for the whole chunk and puts
 its result behind the row's columns, where the next stages read it as a column.
@@ -51,7 +51,7 @@ def stages(
 def _calls(exprs: Sequence[Expr]) -> Iterator[UdfCall]:
     for expr in exprs:
         for node in expr.walk():
-            if isinstance(node, UdfCall) and node.function.vectorized:
+            if isinstance(node, UdfCall) and node.function.works_on_chunks:
                 yield node
 
 
@@ -60,7 +60,7 @@ def _lifted(exprs: Sequence[Expr], width: int) -> tuple[list[Expr], list[UdfCall
     made: dict[UdfCall, int] = {}
 
     def change(node: Expr) -> Expr | None:
-        if not isinstance(node, UdfCall) or not node.function.vectorized:
+        if not isinstance(node, UdfCall) or not node.function.works_on_chunks:
             return None
         index = made.setdefault(node, width + len(made))
         return InputRef(index, node.type, node.function.name)

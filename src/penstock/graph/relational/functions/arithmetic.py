@@ -17,6 +17,7 @@ from penstock.graph.relational.types import (
     INT,
     STRING,
     ApproximateType,
+    CharacterType,
     CharType,
     DatetimeType,
     DateType,
@@ -44,6 +45,9 @@ def _sum_result(operator: str) -> Callable[[tuple[Expr, ...]], LogicalType | Non
             return right if operator == "+" else None
         if isinstance(left, IntervalType) and isinstance(right, IntervalType):
             return common_type([left, right])
+        if isinstance(left, CharacterType) and isinstance(right, CharacterType):
+            # The Table API joins texts by +.
+            return STRING if operator == "+" else None
         return arithmetic_type(operator, left, right)
 
     return result
@@ -84,7 +88,7 @@ def _sum_code(operator: str) -> Callable[[Call, Emitter], str]:
         if isinstance(left, DatetimeType):
             sign = "" if operator == "+" else "-"
             return _shift_code(left, right, "$0", f"{sign}$1")
-        if isinstance(left, IntervalType):
+        if isinstance(left, IntervalType | CharacterType):
             return f"$0 {operator} $1"
         return _number_code(operator, call, emitter)
 
@@ -180,10 +184,6 @@ def _round_result(args: tuple[Expr, ...]) -> LogicalType | None:
     return t
 
 
-def _truncate_result(args: tuple[Expr, ...]) -> LogicalType:
-    return args[0].type
-
-
 def _round_code(word: str) -> Callable[[Call, Emitter], str]:
     def code(call: Call, emitter: Emitter) -> str:
         t, places = call.type, "$1" if len(call.args) == 2 else "0"
@@ -242,10 +242,12 @@ def _plus(args: tuple[Expr, ...]) -> Expr | None:
 
 
 FUNCTIONS: list[Function | Rewrite] = [
-    scalar("+", "any, any", _sum_result("+"), _sum_code("+"), "The sum."),
-    scalar("-", "any, any", _sum_result("-"), _sum_code("-"), "The difference."),
-    scalar("*", "any, any", _product_result, _product_code, "The product."),
-    scalar("/", "numeric, numeric", _number_result("/"), _quotient_code, "The quotient."),
+    scalar("+", "any, any", _sum_result("+"), _sum_code("+"), "The sum.", nulls="loose"),
+    scalar("-", "any, any", _sum_result("-"), _sum_code("-"), "The difference.", nulls="loose"),
+    scalar("*", "any, any", _product_result, _product_code, "The product.", nulls="loose"),
+    scalar(
+        "/", "numeric, numeric", _number_result("/"), _quotient_code, "The quotient.", nulls="loose"
+    ),
     scalar(
         "%",
         "numeric, numeric",
@@ -253,6 +255,7 @@ FUNCTIONS: list[Function | Rewrite] = [
         _remainder_code,
         "The remainder, with the sign of the dividend.",
         aliases=("MOD",),
+        nulls="loose",
     ),
     scalar("NEGATE", ("numeric", "interval"), of_arg(0), _negate_code, "The negative value."),
     Rewrite("UNARY +", ("UNARY +(NUMERIC)",), _plus, "The value itself."),
@@ -297,7 +300,14 @@ FUNCTIONS: list[Function | Rewrite] = [
     _math("DEGREES", "Radians as degrees."),
     _math("RADIANS", "Degrees as radians."),
     scalar("SIGN", "numeric", _sign_result, _sign_code, "-1, 0 or 1."),
-    scalar("ROUND", "numeric [, int]", _round_result, _round_code("round"), "Rounded half up."),
+    scalar(
+        "ROUND",
+        "numeric [, int]",
+        _round_result,
+        _round_code("round"),
+        "Rounded half up.",
+        nulls="loose",
+    ),
     scalar("PI", "", DOUBLE, "@numbers.PI", "The number pi."),
     scalar("E", "", DOUBLE, "@numbers.E", "The base of natural logarithms."),
     scalar(
@@ -329,8 +339,9 @@ FUNCTIONS: list[Function | Rewrite] = [
     scalar(
         "TRUNCATE",
         "numeric [, int]",
-        _truncate_result,
+        _round_result,
         _round_code("truncate"),
         "Cut off after some digits.",
+        nulls="loose",
     ),
 ]

@@ -20,7 +20,7 @@ FUNCTIONS: list[Function | Rewrite] = [
     scalar(
         "BITMAP_TO_ARRAY",
         "bitmap",
-        ArrayType(INT.not_null()),
+        ArrayType(INT),
         "@bitmaps.to_array($0)",
         "The numbers in order.",
     ),

@@ -122,7 +122,7 @@ def _extended(name: str) -> Callable[[tuple[Expr, ...]], Expr | None]:
         if common is None:
             return None
         array = cast(args[0], ArrayType(common))
-        result = ArrayType(common).with_nullability(args[0].type.is_nullable)
+        result = ArrayType(common).with_nullability(any(arg.type.is_nullable for arg in args))
         return Call(name, (array, cast(args[1], common)), result)
 
     return rewrite
@@ -141,6 +141,11 @@ def _least_element(args: tuple[Expr, ...]) -> LogicalType:
     return _element(args[0].type).nullable()
 
 
+def _only_element(args: tuple[Expr, ...]) -> LogicalType:
+    inner = _element(args[0].type)
+    return inner.with_nullability(inner.is_nullable or args[0].type.is_nullable)
+
+
 def _keys(args: tuple[Expr, ...]) -> LogicalType | None:
     t = args[0].type
     return ArrayType(t.key) if isinstance(t, MapType) else None
@@ -155,7 +160,7 @@ def _entries(args: tuple[Expr, ...]) -> LogicalType | None:
     t = args[0].type
     if not isinstance(t, MapType):
         return None
-    return ArrayType(RowType.of(("key", t.key), ("value", t.value), is_nullable=False))
+    return ArrayType(RowType.of(("key", t.key), ("value", t.value)))
 
 
 def _from_arrays(args: tuple[Expr, ...]) -> LogicalType:
@@ -206,10 +211,10 @@ FUNCTIONS: list[Function | Rewrite] = [
     scalar(
         "ELEMENT",
         ("array", "multiset"),
-        _least_element,
+        _only_element,
         "@arrays.element($0)",
         "The only element.",
-        nulls="maybe",
+        nulls="own",
     ),
     scalar(
         "ARRAY_APPEND",

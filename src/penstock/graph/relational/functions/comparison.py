@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.graph.relational.expressions import Call, Expr, In, Literal, cast
 from penstock.graph.relational.functions.function import Function, Rewrite, Signature, scalar
 from penstock.graph.relational.type_rules import any_nullable, common_type, comparable
-from penstock.graph.relational.types import BOOLEAN
+from penstock.graph.relational.types import BOOLEAN, CharacterType
 
 if TYPE_CHECKING:
     from penstock.graph.relational.codegen.emitter import Emitter
@@ -64,6 +64,8 @@ def _in(negated: bool) -> Callable[[tuple[Expr, ...]], Expr | None]:
     def rewrite(args: tuple[Expr, ...]) -> Expr | None:
         if len(args) < 2:
             return None
+        if all(isinstance(arg.type, CharacterType) for arg in args):
+            return In(args[0], args[1:], negated)
         common = common_type([arg.type for arg in args])
         if common is None:
             common = args[0].type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.graph.relational.expressions import Call, Expr, Literal, case, cast
@@ -10,8 +11,11 @@ from penstock.graph.relational.functions.comparison import compare
 from penstock.graph.relational.functions.function import Function, Rewrite, common_of, scalar
 from penstock.graph.relational.type_rules import common_type
 from penstock.graph.relational.types import (
+    DOUBLE,
     STRING,
     BooleanType,
+    DoubleType,
+    FloatType,
     LogicalType,
     NullType,
     RawType,
@@ -24,7 +28,11 @@ if TYPE_CHECKING:
 def _if(args: tuple[Expr, ...]) -> Expr | None:
     if len(args) != 3 or not isinstance(args[0].type, BooleanType | NullType):
         return None
-    return case([(args[0], args[1])], args[2])
+    found = case([(args[0], args[1])], args[2])
+    if found is None or not args[0].type.is_nullable:
+        return found
+    # Unlike CASE it is nullable if its condition is.
+    return replace(found, type=found.type.nullable())
 
 
 def _nullif(args: tuple[Expr, ...]) -> Expr | None:
@@ -38,6 +46,9 @@ def _coalesce(args: tuple[Expr, ...]) -> Expr | None:
     common = common_type([arg.type for arg in args])
     if not args or common is None:
         return None
+    if isinstance(common, FloatType) and any(isinstance(a.type, DoubleType) for a in args):
+        # Unlike in CASE the wider type wins.
+        common = DOUBLE.with_nullability(common.is_nullable)
     # Nothing behind a value that is never NULL is looked at.
     needed: list[Expr] = []
     for arg in args:
@@ -92,14 +103,7 @@ FUNCTIONS: list[Function | Rewrite] = [
     Rewrite("IFNULL", ("IFNULL(value, replacement)",), _ifnull, "The value or a replacement."),
     scalar("GREATEST", "T, T...", common_of(), _extreme("max"), "The greatest argument."),
     scalar("LEAST", "T, T...", common_of(), _extreme("min"), "The least argument."),
-    scalar(
-        "TYPEOF",
-        "any [, boolean]",
-        STRING.not_null(),
-        _typeof_code,
-        "The type as text.",
-        nulls="own",
-    ),
+    scalar("TYPEOF", "any [, boolean]", STRING, _typeof_code, "The type as text.", nulls="own"),
     scalar(
         "CURRENT_DATABASE",
         "",

@@ -18,6 +18,8 @@ a call.
 
 * `args`: NULL if an argument is NULL; the code never sees one.
 * `maybe`: the same, and the code may give NULL of itself.
+* `loose`: NULL if an argument is NULL, and in rare cases of itself (a DECIMAL that overflows),
+  which the type does not say.
 * `own`: the code sees NULLs; the result rule gives the nullability.
 * `never`: the code sees NULLs, and the result is never NULL.
 """
@@ -185,6 +187,9 @@ def _made_alike(
     if args is None or not alike:
         return args
     types = [args[i].type for i in alike]
+    if mark == "C" and all(isinstance(t, CharacterType) for t in types):
+        # Texts are compared as they are; a cast would pad the shorter.
+        return args
     common: LogicalType | None = common_type(types)
     if common is None and mark == "C":
         common = types[0]
@@ -228,7 +233,7 @@ class Function:
     def _nullability(self, result: LogicalType, args: tuple[Expr, ...]) -> LogicalType:
         if self.nulls == "own":
             return result
-        if self.nulls == "args":
+        if self.nulls in ("args", "loose"):
             return result.with_nullability(any_nullable(arg.type for arg in args))
         return result.with_nullability(self.nulls == "maybe")
 

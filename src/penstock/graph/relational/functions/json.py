@@ -149,6 +149,7 @@ def _is_json(kind: str, negated: bool) -> Function:
     return scalar(
         name, "string", BOOLEAN, f"not {code}" if negated else code, f"Whether it is {kind}.",
         aliases=aliases,
+        nulls="never",
     )  # fmt: skip
 
 

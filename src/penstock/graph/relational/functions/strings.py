@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.graph.relational.expressions import Call, Expr
-from penstock.graph.relational.functions.function import Function, Rewrite, common_of, scalar
+from penstock.graph.relational.functions.function import Function, Rewrite, of_arg, scalar
+from penstock.graph.relational.type_rules import common_type
 from penstock.graph.relational.types import (
     BIGINT,
     BOOLEAN,
@@ -20,7 +21,6 @@ from penstock.graph.relational.types import (
     CharType,
     LogicalType,
     MapType,
-    TinyIntType,
     VarBinaryType,
     VarCharType,
 )
@@ -65,8 +65,20 @@ def _concat_result(args: tuple[Expr, ...]) -> LogicalType:
     return STRING
 
 
-def _overlay_result(args: tuple[Expr, ...]) -> LogicalType:
-    return STRING
+def _joined_length(args: tuple[Expr, ...]) -> LogicalType:
+    text, new = args[0].type, args[1].type
+    if not isinstance(text, CharacterType) or not isinstance(new, CharacterType):
+        return STRING
+    return VarCharType(min(text.length + new.length, MAX_LENGTH))
+
+
+def _translated(args: tuple[Expr, ...]) -> LogicalType:
+    return STRING.with_nullability(args[0].type.is_nullable)
+
+
+def _element(args: tuple[Expr, ...]) -> LogicalType | None:
+    common = common_type([arg.type for arg in args[1:]])
+    return None if common is None else common.nullable()
 
 
 _TEXT = "string"
@@ -93,8 +105,8 @@ FUNCTIONS: list[Function | Rewrite] = [
         "The number of characters.",
         aliases=("CHARACTER_LENGTH", "LENGTH"),
     ),
-    scalar("UPPER", _TEXT, STRING, "$0.upper()", "In upper case.", aliases=("UCASE",)),
-    scalar("LOWER", _TEXT, STRING, "$0.lower()", "In lower case.", aliases=("LCASE",)),
+    scalar("UPPER", _TEXT, of_arg(0), "$0.upper()", "In upper case.", aliases=("UCASE",)),
+    scalar("LOWER", _TEXT, of_arg(0), "$0.lower()", "In lower case.", aliases=("LCASE",)),
     scalar("POSITION", "string, string [, int]", INT, _lib("index_of"), "Where it begins; or 0."),
     scalar(
         "PRINTF",
@@ -105,22 +117,22 @@ FUNCTIONS: list[Function | Rewrite] = [
         nulls="own",
     ),
     scalar("TRIM", "symbol, string, string", _trimmed, _lib("trim"), "Without these characters."),
-    scalar("LTRIM", "string [, string]", STRING, _strip("lstrip"), "Without these in front."),
-    scalar("RTRIM", "string [, string]", STRING, _strip("rstrip"), "Without these at the end."),
+    scalar("LTRIM", "string [, string]", _part, _strip("lstrip"), "Without these in front."),
+    scalar("RTRIM", "string [, string]", _part, _strip("rstrip"), "Without these at the end."),
     scalar("BTRIM", "string [, string]", STRING, _strip("strip"), "Without these at both ends."),
-    scalar("REPEAT", "string, int", STRING, _lib("repeat"), "Some times over.", **_MAYBE),
+    scalar("REPEAT", "string, int", STRING, _lib("repeat"), "Some times over."),
     scalar(
         "REGEXP_REPLACE",
         "string, string, string",
         STRING,
         _re("replace"),
         "With all parts that fit replaced.",
-        **_MAYBE,
+        nulls="loose",
     ),
     scalar(
         "OVERLAY",
         "string, string, int [, int]",
-        _overlay_result,
+        _joined_length,
         _lib("overlay"),
         "With a part replaced by a text.",
     ),
@@ -128,8 +140,8 @@ FUNCTIONS: list[Function | Rewrite] = [
         "STARTSWITH", (_TWO, "binary, binary"), BOOLEAN, "$0.startswith($1)", "Whether it does."
     ),
     scalar("ENDSWITH", (_TWO, "binary, binary"), BOOLEAN, "$0.endswith($1)", "Whether it does."),
-    scalar("SUBSTRING", _PART, _part, _lib("substring"), "A part of a text."),
-    scalar("SUBSTR", _PART, STRING, _lib("substring"), "A part of a text.", **_MAYBE),
+    scalar("SUBSTRING", _PART, _part, _lib("substring"), "A part of a text.", nulls="maybe"),
+    scalar("SUBSTR", _PART, _part, _lib("substring"), "A part of a text.", **_MAYBE),
     scalar(
         "REPLACE",
         "string, string, string",
@@ -166,12 +178,12 @@ FUNCTIONS: list[Function | Rewrite] = [
     scalar(
         "TRANSLATE",
         "string, string, string",
-        STRING,
+        _translated,
         _lib("translate"),
         "With characters replaced by others.",
         nulls="own",
     ),
-    scalar("INITCAP", _TEXT, STRING, _lib("initcap"), "Each word with a capital."),
+    scalar("INITCAP", _TEXT, of_arg(0), _lib("initcap"), "Each word with a capital."),
     scalar("CONCAT", "string, string...", _concat_result, _concat_code, "Concatenated."),
     scalar(
         "CONCAT_WS",
@@ -181,16 +193,23 @@ FUNCTIONS: list[Function | Rewrite] = [
         "Joined with a separator; NULLs are left out.",
         nulls="own",
     ),
-    scalar("LPAD", "string, int, string", STRING, _lib("lpad"), "Filled up on the left.", **_MAYBE),
     scalar(
-        "RPAD", "string, int, string", STRING, _lib("rpad"), "Filled up on the right.", **_MAYBE
+        "LPAD", "string, int, string", STRING, _lib("lpad"), "Filled up on the left.", nulls="loose"
     ),
-    scalar("FROM_BASE64", _TEXT, STRING, _lib("from_base64"), "Decoded from base 64.", **_MAYBE),
+    scalar(
+        "RPAD",
+        "string, int, string",
+        STRING,
+        _lib("rpad"),
+        "Filled up on the right.",
+        nulls="loose",
+    ),
+    scalar("FROM_BASE64", _TEXT, STRING, _lib("from_base64"), "Decoded from base 64."),
     scalar("TO_BASE64", (_TEXT, "binary"), STRING, _lib("to_base64"), "Encoded in base 64."),
-    scalar("ASCII", _TEXT, TinyIntType(), _lib("ascii_code"), "The first byte as a number."),
-    scalar("CHR", "bigint", STRING, _lib("chr_of"), "The character of a number."),
-    scalar("DECODE", "binary, string", STRING, _lib("decode"), "Bytes as text.", **_MAYBE),
-    scalar("ENCODE", _TWO, BYTES, _lib("encode"), "Text as bytes.", **_MAYBE),
+    scalar("ASCII", _TEXT, INT, _lib("ascii_code"), "The first byte as a number."),
+    scalar("CHR", "bigint", STRING, _lib("chr_of"), "The character of a number.", nulls="maybe"),
+    scalar("DECODE", "binary, string", STRING, _lib("decode"), "Bytes as text."),
+    scalar("ENCODE", _TWO, BYTES, _lib("encode"), "Text as bytes."),
     scalar(
         "INSTR",
         "string, string [, int] [, int]",
@@ -198,8 +217,8 @@ FUNCTIONS: list[Function | Rewrite] = [
         "@strings.index_of($1, $0)",
         "Where the second text begins in the first; or 0.",
     ),
-    scalar("LEFT", "string, int", STRING, _lib("left"), "The first characters."),
-    scalar("RIGHT", "string, int", STRING, _lib("right"), "The last characters."),
+    scalar("LEFT", "string, int", _part, _lib("left"), "The first characters.", nulls="maybe"),
+    scalar("RIGHT", "string, int", _part, _lib("right"), "The last characters.", nulls="maybe"),
     scalar(
         "LOCATE",
         "string, string [, int]",
@@ -218,7 +237,7 @@ FUNCTIONS: list[Function | Rewrite] = [
         **_MAYBE,
     ),
     scalar("REGEXP", _TWO, BOOLEAN, _re("find"), "Whether some part fits."),
-    scalar("REVERSE", _TEXT, STRING, "$0[::-1]", "Backwards."),
+    scalar("REVERSE", _TEXT, STRING, "$0[::-1]", "Backwards.", nulls="maybe"),
     scalar(
         "SPLIT_INDEX",
         ("string, string, int", "string, int, int"),
@@ -233,22 +252,30 @@ FUNCTIONS: list[Function | Rewrite] = [
         MapType(STRING, STRING),
         _lib("str_to_map"),
         "A map of texts such as a=1,b=2.",
+        nulls="maybe",
     ),
     scalar("JSON_QUOTE", _TEXT, STRING, _lib("json_quote"), "As a JSON string."),
     scalar("JSON_UNQUOTE", _TEXT, STRING, _lib("json_unquote"), "From a JSON string."),
     scalar(
         "ELT",
         ("integral, string, string...", "integral, binary, binary..."),
-        common_of(1),
+        _element,
         _lib("elt"),
         "The argument of that number.",
         nulls="own",
     ),
     scalar("UNHEX", _TEXT, BYTES, _lib("unhex"), "Bytes from base 16.", **_MAYBE),
     scalar("SPLIT", _TWO, ArrayType(STRING), _lib("split"), "The pieces between delimiters."),
-    scalar("IS_ALPHA", _TEXT, BOOLEAN, _lib("is_alpha"), "Whether all are letters."),
-    scalar("IS_DIGIT", _TEXT, BOOLEAN, _lib("is_digit"), "Whether all are digits."),
-    scalar("IS_DECIMAL", _TEXT, BOOLEAN, "@casts.is_decimal($0)", "Whether it is a number."),
+    scalar("IS_ALPHA", _TEXT, BOOLEAN, _lib("is_alpha"), "Whether all are letters.", nulls="never"),
+    scalar("IS_DIGIT", _TEXT, BOOLEAN, _lib("is_digit"), "Whether all are digits.", nulls="never"),
+    scalar(
+        "IS_DECIMAL",
+        _TEXT,
+        BOOLEAN,
+        "@casts.is_decimal($0)",
+        "Whether it is a number.",
+        nulls="never",
+    ),
     scalar(
         "INET_ATON", _TEXT, BIGINT, "@addresses.aton($0)", "An IPv4 address as a number.", **_MAYBE
     ),

@@ -72,7 +72,7 @@ def _now(template: str) -> Callable[[Call, Emitter], str]:
 def _add_result(args: tuple[Expr, ...]) -> LogicalType:
     unit, target = _unit(args[0]), args[2].type
     if isinstance(target, DateType) and any(unit.endswith(word) for word in _SHORT_UNITS):
-        return TimestampType(0)
+        return TimestampType(6)
     if isinstance(target, PointInTimeType):
         return target.as_attribute(TimeAttribute.NONE)
     return target
@@ -123,6 +123,12 @@ def _unix_code(call: Call, emitter: Emitter) -> str:
 def _from_unix_code(call: Call, emitter: Emitter) -> str:
     rest = ", $1" if len(call.args) == 2 else ""
     return f"@date_texts.from_unix($0, {emitter.zone()}{rest})"
+
+
+def _read_code(call: Call, emitter: Emitter) -> str:
+    if len(call.args) == 1:
+        return "@temporal.cut(@date_texts.read_plain($0), 3)"
+    return "@temporal.cut(@date_texts.read($0, $1), 3)"
 
 
 def _ltz_code(call: Call, emitter: Emitter) -> str:
@@ -292,7 +298,7 @@ FUNCTIONS: list[Function | Rewrite] = [
         "TO_TIMESTAMP",
         "string [, string]",
         TimestampType(3),
-        "@date_texts.read($*)",
+        _read_code,
         "A timestamp read by a pattern.",
         **_READ,
     ),
