@@ -68,17 +68,24 @@ def build_job_graph(graph: StreamGraph) -> JobGraph:
     return JobGraph(vertices, edges)
 
 
-def _chain_name(graph: StreamGraph, node: StreamNode, verdicts: dict[int, ChainVerdict]) -> str:
+def _chain_name(graph: StreamGraph, head: StreamNode, verdicts: dict[int, ChainVerdict]) -> str:
     """Return Flink's name of a chain: `A -> B`, and `A -> (B, C -> D)` where it branches."""
     # Two side outputs of an operator can lead to the same next one only through a union, which
     # does not chain: so no operator is named twice.
-    followers = [
-        _chain_name(graph, graph.node(edge.target), verdicts)
-        for edge in node.out_edges
-        if verdicts[edge.id].chains
-    ]
-    if not followers:
-        return node.name
-    if len(followers) == 1:
-        return f"{node.name} -> {followers[0]}"
-    return f"{node.name} -> ({', '.join(followers)})"
+    parts: list[str] = []
+    pending: list[StreamNode | str] = [head]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        parts.append(part.name)
+        followers = [graph.node(e.target) for e in part.out_edges if verdicts[e.id].chains]
+        if len(followers) == 1:
+            pending += [followers[0], " -> "]
+        elif followers:
+            pending.append(")")
+            for follower in reversed(followers[1:]):
+                pending += [follower, ", "]
+            pending += [followers[0], " -> ("]
+    return "".join(parts)

@@ -24,7 +24,6 @@ from penstock.graph.transformations import (
     PartitionTransformation,
     SideOutputTransformation,
     Transformation,
-    UnionTransformation,
 )
 from penstock.graph.uids import assign_uids
 
@@ -111,12 +110,18 @@ class StreamGraph:
 
 
 @dataclass(frozen=True)
-class _Upstream:
-    """An operator that feeds another one, and what stands between the two."""
+class _Way:
+    """What stands between an operator and one that it feeds."""
 
-    operator: OperatorTransformation
     partitioner: Partitioner | None = None
     tag_id: str | None = None
+
+
+@dataclass(frozen=True)
+class _Upstream(_Way):
+    """An operator that feeds another one, and what stands between the two."""
+
+    operator: OperatorTransformation = field(kw_only=True)
 
 
 def build_stream_graph(
@@ -223,17 +228,21 @@ def _connect(
 
 def _resolve(transformation: Transformation) -> list[_Upstream]:
     """Return the operators behind a transformation, through unions and partitionings."""
-    if isinstance(transformation, OperatorTransformation):
-        return [_Upstream(transformation)]
-    upstreams = [up for source in transformation.inputs for up in _resolve(source)]
-    if isinstance(transformation, PartitionTransformation):
-        partitioner = transformation.partitioner
-        return [_Upstream(up.operator, partitioner, up.tag_id) for up in upstreams]
-    if isinstance(transformation, SideOutputTransformation):
-        tag_id = transformation.tag_id
-        return [_Upstream(up.operator, up.partitioner, tag_id) for up in upstreams]
-    assert isinstance(transformation, UnionTransformation)
-    return upstreams
+    # With a list of its own: a program may unite streams a thousand times over.
+    found: list[_Upstream] = []
+    pending = [(transformation, _Way())]
+    while pending:
+        at, way = pending.pop()
+        if isinstance(at, OperatorTransformation):
+            found.append(_Upstream(way.partitioner, way.tag_id, operator=at))
+            continue
+        # What stands nearer to the reader counts.
+        if isinstance(at, PartitionTransformation):
+            way = _Way(way.partitioner or at.partitioner, way.tag_id)
+        elif isinstance(at, SideOutputTransformation):
+            way = _Way(way.partitioner, way.tag_id or at.tag_id)
+        pending += [(source, way) for source in reversed(at.inputs)]
+    return found
 
 
 def _choose_partitioner(

@@ -7,6 +7,7 @@ are due, feed the chunks, end the batch operator by operator, flush what leaves.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -32,6 +33,8 @@ from penstock.runtime.trace import Tracer, is_traced
 #: Where those parts of a task stand among the operators of a delta that belong to no operator:
 #: what exchange writers remember, by edge; the order of the channels of the operators' gates.
 WRITERS, CHANNELS = "\0writers", "\0channels"
+#: Python's frames for one operator of a chain, at most, and for all else.
+_FRAMES, _USUAL_DEPTH = 8, 1000
 
 
 class Task:
@@ -58,6 +61,9 @@ class Task:
         self._reported: dict[tuple[str, int], bytes] = {}  # by operator and kind of report
         self.operators: list[Operator] = [self._make(op) for op in operators]
         self._operator = {op.plan.id: op for op in self.operators}
+        # An operator calls the next: a long chain is a deep stack.
+        needed = _USUAL_DEPTH + _FRAMES * len(self.operators)
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
         self._gates = {op.plan.id: self._gate(op) for op in self.operators}
         for operator in self.operators:
             gate = self._gates[operator.plan.id]

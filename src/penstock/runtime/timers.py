@@ -11,12 +11,15 @@ from heapq import heappop, heappush
 from typing import Any
 
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.errors import ProgramError, show_value
 from penstock.runtime.sorted_runs import SortedRuns
 
 #: (timestamp, owner)
 Timer = tuple[int, Any]
 _NEVER = MIN_WATERMARK - 1
 _NONE = MAX_WATERMARK + 1
+#: Timers that may fire one after another without any time passing, each set by one before it.
+_MOST_CALLS = 1_000_000
 
 
 class TimerQueue:
@@ -25,6 +28,10 @@ class TimerQueue:
     A timer is a time and an *owner*: what the operator wants to be told then, a key or a window of
     a key.
 
+    :param patient: a timer that is set while another fires, for its time or before, waits for the
+        next firing. Processing time stands still while timers fire: a function that always asks to
+        be called now would be called for ever.
+
     >>> queue = TimerQueue()
     >>> queue.register(20, "a"), queue.register(10, "b"), queue.register(20, "a")
     (None, None, None)
@@ -32,7 +39,7 @@ class TimerQueue:
     [(10, 'b'), (20, 'a')]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = False) -> None:
         self._serials: dict[Timer, int] = {}  # what is pending; new timers stand last
         self._order = SortedRuns()
         #: No timer is before this time: what a watermark is compared with first.
@@ -46,6 +53,9 @@ class TimerQueue:
         self._due: list[Timer] = []  # those that are due, taken off `_order`; the next stands last
         self._cancelled: set[Timer] = set()  # of these
         self._urgent: list[tuple[int, int, Timer]] = []  # a heap: set meanwhile, and due already
+        self._patient = patient
+        self._now = _NEVER  # what is set for this time or before waits; only if `patient`
+        self._waiting: set[Timer] = set()  # these; they are in `_order`
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -66,6 +76,9 @@ class TimerQueue:
             self._order.add(timer)
             if timestamp < self.earliest:
                 self.earliest = timestamp
+        elif timestamp <= self._now:
+            self._order.add(timer)
+            self._waiting.add(timer)
         else:
             heappush(self._urgent, (timestamp, serial, timer))
 
@@ -79,6 +92,9 @@ class TimerQueue:
             self._removed.append(timer)
         if timestamp > self._until:
             self._order.discard(timer)
+        elif timer in self._waiting:
+            self._waiting.discard(timer)
+            self._order.discard(timer)
         else:
             self._cancelled.add(timer)
 
@@ -91,6 +107,8 @@ class TimerQueue:
 
         Whoever is told of one may set and delete others before asking for the next. One that is
         set for a time that has come already is due now: it must not wait for the next watermark.
+
+        :raises ProgramError: if that goes on without end.
         """
         self._put_back()
         due = self._order.take(until)
@@ -101,11 +119,15 @@ class TimerQueue:
         self._due, self._until = due, until
         serials, removed, saved = self._serials, self._removed, self._saved_serial
         urgent, cancelled = self._urgent, self._cancelled
+        latest, calls = _NEVER, 0
         while due or urgent:
             if not due or (urgent and urgent[0][0] < due[-1][0]):
                 _, serial, timer = heappop(urgent)
                 if serials.get(timer) != serial:
                     continue
+                calls = calls + 1 if timer[0] <= latest else 0
+                if calls > _MOST_CALLS:
+                    raise _endless(timer)
             else:
                 timer = due.pop()
                 if cancelled and timer in cancelled:
@@ -113,13 +135,18 @@ class TimerQueue:
                     continue
             if serials.pop(timer) < saved:
                 removed.append(timer)
+            latest = timer[0]
+            if self._patient:
+                self._now = latest
             yield timer
         self._put_back()
         self.earliest = self._order.bound(_NONE)
 
     def _put_back(self) -> None:
         """End the firing; if it was broken off, the rest is there again."""
-        self._until = _NEVER
+        self._until = self._now = _NEVER
+        if self._waiting:
+            self._waiting = set()
         if self._due or self._urgent:
             self._order.extend(timer for timer in self._due[::-1] if timer not in self._cancelled)
             alive = [each for each in self._urgent if self._serials.get(each[2]) == each[1]]
@@ -184,3 +211,12 @@ class TimerQueue:
         self._serials.clear()
         self._order.clear()
         self.earliest = _NONE
+
+
+def _endless(timer: Timer) -> ProgramError:
+    return ProgramError(
+        f"on_timer() has been called {_MOST_CALLS:,} times for timers that it set itself, each for "
+        "a time that had come already",
+        got=f"a timer for {timer[0]}, of {show_value(timer[1], 100)}",
+        todo="set timers for a time behind the one that on_timer() is called with",
+    )

@@ -5,14 +5,20 @@ from __future__ import annotations
 import pickle
 import random
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.functions import KeyedProcessFunction
 from penstock.core.time import MAX_WATERMARK
+from penstock.errors import ProgramError
+from penstock.runtime import timers
 from penstock.runtime.timers import TimerQueue
+from penstock.testing.function_harness import OneInputHarness
+from tests.unit.process.jobs import run
 
 
 def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any]]:
@@ -80,6 +86,77 @@ def test_a_callback_may_set_a_timer_that_is_already_due() -> None:
         queue.register(100, key)
     assert calls == [1, 3, 5]
     assert queue.timers() == [(100, "a")]
+
+
+def test_a_patient_queue_lets_time_pass_before_it_fires_again() -> None:
+    """A timer for now, set while timers fire, waits; one behind it that is due does not."""
+    queue = TimerQueue(patient=True)
+    queue.register(1, "a")
+    rounds: list[list[Any]] = []
+    for _ in range(3):
+        rounds.append([])
+        for timestamp, owner in queue.due(10):
+            rounds[-1].append((timestamp, owner))
+            queue.register(timestamp, owner)
+            queue.register(timestamp - 1, "deleted")
+            queue.delete(timestamp - 1, "deleted")
+            if timestamp == 1:
+                queue.register(7, "b")
+    assert rounds == [[(1, "a"), (7, "b")]] * 3
+    assert moved(queue).next_time() == queue.next_time() == 1
+    queue.delete(1, "a")
+    queue.delete(7, "b")
+    assert fired(queue, 10) == []
+
+
+def moved(queue: TimerQueue) -> TimerQueue:
+    """Return the queue in another worker."""
+    other = TimerQueue(patient=True)
+    other.apply(queue.dump(queue.timers()))
+    other.settle()
+    return other
+
+
+def test_timers_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timers, "_MOST_CALLS", 1000)
+
+    class Endless(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None:
+            ctx.timer_service().register_event_time_timer(5)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> None:
+            ctx.timer_service().register_event_time_timer(timestamp)
+
+    with pytest.raises(ProgramError) as caught:
+        run(lambda env: env.from_collection(["x"]).key_by(lambda x: x).process(Endless()))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == (
+        "on_timer() has been called 1,000 times for timers that it set itself, each for a time "
+        "that had come already"
+    )
+    assert lines[1].startswith("  where: operator 'KeyedProcess', built at ")
+    assert lines[2:] == [
+        "  got:   a timer for 5, of 'x'",
+        "  to do: set timers for a time behind the one that on_timer() is called with",
+    ]
+
+
+def test_a_processing_time_timer_for_now_does_not_hold_the_batch() -> None:
+    class Often(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None:
+            ctx.timer_service().register_processing_time_timer(10)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Iterator[int]:
+            yield timestamp
+            timers = ctx.timer_service()
+            timers.register_processing_time_timer(timers.current_processing_time())
+
+    harness = OneInputHarness(Often(), lambda value: value)
+    harness.process_element("x")
+    harness.set_processing_time(20)
+    assert harness.take_records() == [10, 20]
+    harness.set_processing_time(21)
+    assert harness.take_records() == [20, 21]
 
 
 def test_a_callback_may_delete_what_would_fire_next() -> None:

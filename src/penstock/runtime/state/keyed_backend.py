@@ -61,7 +61,7 @@ class KeyedBackend(KeyedStateStore):
         #: Whom timers belong to; a timer service for functions sets them for keys.
         self.timer_kind = PANE_TIMERS
         self.event_timers = TimerQueue()
-        self.processing_timers = TimerQueue()
+        self.processing_timers = TimerQueue(patient=True)
 
     def table(self, name: str, kind: str) -> Any:
         """Return the table of that name, made on first use.
