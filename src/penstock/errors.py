@@ -86,6 +86,10 @@ class GraphError(ProgramError):
     """The operators of a program do not form a job."""
 
 
+class NotKeyedError(GraphError, AttributeError):
+    """A method that only keyed streams have was called on a stream that is not keyed."""
+
+
 class WindowConfigError(ConfigurationError):
     """A window, trigger or evictor was given settings that cannot work."""
 
@@ -100,6 +104,10 @@ class SkipTargetError(PenstockError):
 
 class TypeMismatchError(PenstockError, TypeError):
     """A value does not have the type that was declared for it."""
+
+
+class FieldError(TypeMismatchError):
+    """A record has no field of that name or at that position."""
 
 
 class FunctionError(ProgramError):

@@ -8,7 +8,7 @@ from penstock.common import TypeInformation
 from penstock.core.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from penstock.core.state import MapStateDescriptor
 from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.function_checks import require_object
+from penstock.datastream.function_checks import require_arguments, require_object
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.stream import DataStream
 from penstock.errors import GraphError
@@ -64,6 +64,7 @@ class BroadcastConnectedStream:
         :raises GraphError: if it is the other one.
         """
         require_object("process()", func, BroadcastProcessFunction, KeyedBroadcastProcessFunction)
+        require_arguments("process()", func, process_element=2, process_broadcast_element=2)
         keyed = isinstance(self._stream, KeyedStream)
         if keyed is not isinstance(func, KeyedBroadcastProcessFunction):
             self._refuse(func, keyed)

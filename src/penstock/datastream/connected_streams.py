@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.common import TypeInformation
@@ -9,9 +10,18 @@ from penstock.core.functions import (
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
+    FlatMapFunction,
+    Function,
     KeyedCoProcessFunction,
+    MapFunction,
 )
-from penstock.datastream.function_checks import require_object
+from penstock.core.functions.co_map import TwoFlatMaps, TwoMaps
+from penstock.datastream.function_checks import (
+    require_arguments,
+    require_function,
+    require_no_generator,
+    require_object,
+)
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.stream import DataStream
 from penstock.errors import GraphError
@@ -45,16 +55,45 @@ class ConnectedStreams:
         )
 
     def map(
-        self, func: CoMapFunction[Any, Any, Any], output_type: TypeInformation | None = None
+        self,
+        func: CoMapFunction[Any, Any, Any] | Function | Callable[[Any], Any],
+        func2: Function | Callable[[Any], Any] | TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Turn every record of both streams into one other; None means no result."""
+        """Turn every record of both streams into one other; None means no result.
+
+        :param func: a CoMapFunction; or what a record of the first stream becomes.
+        :param func2: what a record of the second stream becomes, if `func` is for the first.
+        """
+        if isinstance(func2, TypeInformation):  # the second parameter in PyFlink
+            func2, output_type = None, func2
+        if func2 is not None:
+            for each in (func, func2):
+                require_function("map()", each, MapFunction)
+                require_arguments("the function of map()", each, map=1)
+                require_no_generator("map()", each, "map")
+            func = TwoMaps(func, func2)
         require_object("map()", func, CoMapFunction)
         return self._transform("Co-Map", CoMapSpec(func, keyed=self._is_keyed()), output_type)
 
     def flat_map(
-        self, func: CoFlatMapFunction[Any, Any, Any], output_type: TypeInformation | None = None
+        self,
+        func: CoFlatMapFunction[Any, Any, Any] | Function | Callable[[Any], Any],
+        func2: Function | Callable[[Any], Any] | TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Turn every record of both streams into any number of others."""
+        """Turn every record of both streams into any number of others.
+
+        :param func: a CoFlatMapFunction; or what a record of the first stream becomes.
+        :param func2: what a record of the second stream becomes, if `func` is for the first.
+        """
+        if isinstance(func2, TypeInformation):  # the second parameter in PyFlink
+            func2, output_type = None, func2
+        if func2 is not None:
+            for each in (func, func2):
+                require_function("flat_map()", each, FlatMapFunction)
+                require_arguments("the function of flat_map()", each, flat_map=1)
+            func = TwoFlatMaps(func, func2)
         require_object("flat_map()", func, CoFlatMapFunction)
         return self._transform(
             "Co-Flat Map", CoFlatMapSpec(func, keyed=self._is_keyed()), output_type
@@ -72,6 +111,7 @@ class ConnectedStreams:
         :raises GraphError: if the function needs keys and a stream has none.
         """
         require_object("process()", func, CoProcessFunction, KeyedCoProcessFunction)
+        require_arguments("process()", func, process_element1=2, process_element2=2, on_timer=2)
         if self._is_keyed():
             return self._transform("Keyed Co-Process", KeyedCoProcessSpec(func), output_type)
         if isinstance(func, KeyedCoProcessFunction):

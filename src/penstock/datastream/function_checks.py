@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from penstock.errors import TypeMismatchError, show_value
@@ -48,6 +49,50 @@ def require_object(call: str, value: Any, *kinds: type) -> None:
         )
 
 
+def require_arguments(call: str, function: Any, **methods: int) -> None:
+    """Check that the user's functions take the arguments that they will be given.
+
+    :param methods: how many arguments each method is called with; the first one is that of a
+        plain callable.
+    :raises TypeMismatchError: if one takes fewer or more.
+    """
+    if not any(hasattr(function, method) for method in methods):
+        _require_arguments(call, function, next(iter(methods.values())))
+        return
+    for method, count in methods.items():
+        if (found := getattr(function, method, None)) is not None:
+            _require_arguments(f"{method}() of {type(function).__name__}", found, count)
+
+
+def _require_arguments(call: str, function: Any, count: int) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # some callables written in C tell nothing
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        needed = list(signature.parameters)
+        todo = f"take {count} argument{'' if count == 1 else 's'}"
+        if len(needed) == count + 1:
+            todo += f"; if {needed[-1]!r} is Java's collector: leave it away, and yield the results"
+        given = f"({', '.join(needed)})"
+        _refuse(f"{call} is called with {count}", function, todo, given)
+
+
+def require_no_generator(call: str, function: Any, method: str) -> None:
+    """Check that a function which must return its one result does not yield.
+
+    :raises TypeMismatchError: if it does.
+    """
+    if inspect.isgeneratorfunction(getattr(function, method, function)):
+        _refuse(
+            f"{call} needs a function that returns its result, and this one yields",
+            function,
+            "return the result, or use flat_map() for any number of results",
+        )
+
+
 def require_field(call: str, field: Any) -> Field:
     """Check that `field` is a position or a name, and return it.
 
@@ -62,11 +107,11 @@ def require_field(call: str, field: Any) -> Field:
     return field
 
 
-def _refuse(what: str, value: Any, todo: str) -> None:
+def _refuse(what: str, value: Any, todo: str, got: str | None = None) -> None:
     raise TypeMismatchError(
         what,
         where=str(capture_call_site()),
-        got=f"{type(value).__name__} {show_value(value)}",
+        got=f"{type(value).__name__} {show_value(value)}" if got is None else got,
         todo=todo,
     )
 

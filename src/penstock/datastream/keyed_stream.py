@@ -14,7 +14,13 @@ from penstock.core.functions import (
     ReduceFunction,
 )
 from penstock.core.windowing import WindowAssigner
-from penstock.datastream.function_checks import require_field, require_function, require_object
+from penstock.datastream.function_checks import (
+    require_arguments,
+    require_field,
+    require_function,
+    require_no_generator,
+    require_object,
+)
 from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.key_selection import Selector
 from penstock.datastream.keyed_shortcuts import KeyedShortcuts
@@ -58,6 +64,8 @@ class KeyedStream(KeyedShortcuts, DataStream):
         :param func: a function of the result so far and the next record, or a ReduceFunction.
         """
         require_function("reduce()", func, ReduceFunction)
+        require_arguments("the function of reduce()", func, reduce=2)
+        require_no_generator("reduce()", func, "reduce")
         return self._transform("Reduce", ReduceSpec(func), self._transformation.output_type)
 
     def fold(
@@ -109,6 +117,7 @@ class KeyedStream(KeyedShortcuts, DataStream):
         :param func: a KeyedProcessFunction; a plain ProcessFunction works as well.
         """
         require_object("process()", func, KeyedProcessFunction, ProcessFunction)
+        require_arguments("process()", func, process_element=2, on_timer=2)
         return self._transform("KeyedProcess", KeyedProcessSpec(func), output_type)
 
     def key_by(

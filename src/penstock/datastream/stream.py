@@ -26,7 +26,12 @@ from penstock.core.functions import (
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import MapStateDescriptor
 from penstock.core.windowing import WindowAssigner
-from penstock.datastream.function_checks import require_function, require_object
+from penstock.datastream.function_checks import (
+    require_arguments,
+    require_function,
+    require_no_generator,
+    require_object,
+)
 from penstock.datastream.key_selection import make_key_selector
 from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.stream_sinks import StreamSinks
@@ -34,7 +39,7 @@ from penstock.datastream.stream_types import type_of
 from penstock.datastream.window_shapes import count_window_parts, time_window_assigner
 from penstock.datastream.windowed_joins import CoGroupedStreams, JoinedStreams
 from penstock.datastream.windowed_stream import AllWindowedStream, same_key
-from penstock.errors import GraphError
+from penstock.errors import GraphError, NotKeyedError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field, Projection
 from penstock.graph.specs import (
@@ -70,6 +75,13 @@ if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
+#: What only a keyed stream has.
+_KEYED_ONLY = frozenset(
+    ("window", "time_window", "count_window", "reduce", "fold", "sum", "min", "max", "min_by",
+     "max_by", "interval_join", "map_with_state", "flat_map_with_state", "filter_with_state")
+)  # fmt: skip
+
+
 class DataStream(StreamSinks, OperatorSettings):
     """A stream of records of one type.
 
@@ -88,6 +100,18 @@ class DataStream(StreamSinks, OperatorSettings):
     ) -> None:
         self._environment = environment
         self._transformation = transformation
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked only for what is not there. Named here, a slip is told from a misspelt method.
+        if name in _KEYED_ONLY:
+            instead = f", or {name}_all(...)" if hasattr(type(self), f"{name}_all") else ""
+            raise NotKeyedError(
+                f"{name}() needs a keyed stream",
+                where=str(capture_call_site()),
+                got=f"a {type(self).__name__} that is not keyed",
+                todo=f"call key_by(...) first{instead}",
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- what the stream is -------------------------------------------------------------------
 
@@ -150,6 +174,8 @@ class DataStream(StreamSinks, OperatorSettings):
         :param output_type: type of the results; pickled objects if left out.
         """
         require_function("map()", func, MapFunction)
+        require_arguments("the function of map()", func, map=1)
+        require_no_generator("map()", func, "map")
         return self._transform("Map", MapSpec(func, keyed=self._keyed), output_type)
 
     def flat_map(
@@ -163,11 +189,14 @@ class DataStream(StreamSinks, OperatorSettings):
         :param output_type: type of the results; pickled objects if left out.
         """
         require_function("flat_map()", func, FlatMapFunction)
+        require_arguments("the function of flat_map()", func, flat_map=1)
         return self._transform("FlatMap", FlatMapSpec(func, keyed=self._keyed), output_type)
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction[Any]) -> DataStream:
         """Keep the records for which `func` is true."""
         require_function("filter()", func, FilterFunction)
+        require_arguments("the function of filter()", func, filter=1)
+        require_no_generator("filter()", func, "filter")
         return self._transform(
             "Filter", FilterSpec(func, keyed=self._keyed), self._transformation.output_type
         )
@@ -177,6 +206,7 @@ class DataStream(StreamSinks, OperatorSettings):
     ) -> DataStream:
         """Call a ProcessFunction for every record; it may yield results and side outputs."""
         require_object("process()", func, ProcessFunction)
+        require_arguments("process()", func, process_element=2)
         return self._transform("Process", ProcessSpec(func), output_type)
 
     def project(self, *field_indexes: Field) -> DataStream:

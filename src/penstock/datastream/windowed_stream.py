@@ -16,7 +16,12 @@ from penstock.core.functions import (
     WindowFunction,
 )
 from penstock.core.windowing import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
-from penstock.datastream.function_checks import require_field, require_function, require_object
+from penstock.datastream.function_checks import (
+    require_arguments,
+    require_field,
+    require_function,
+    require_object,
+)
 from penstock.datastream.windowing import WindowSettings
 from penstock.errors import WindowConfigError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
@@ -157,8 +162,12 @@ class WindowedStream(WindowSettings):
         function: Any,
         output_type: TypeInformation | None,
     ) -> DataStream:
-        if function is not None and not isinstance(function, self._process_class):
+        given = 2 if self._all_windows else 3
+        if isinstance(function, self._process_class):
+            require_arguments("process()", function, process=given)
+        elif function is not None:
             require_function("window_function", function, self._apply_class)
+            require_arguments("the window function", function, apply=given)
         spec = WindowSpec(
             **self._spec_settings(),
             combine=combine,

@@ -18,6 +18,13 @@ class _FieldFunction(ReduceFunction[Any]):
     def __init__(self, field: Field) -> None:
         self.field = field
 
+    def check(self, value: Any) -> None:
+        """Check the first record of a key, which is not reduced with any other.
+
+        :raises FieldError: if it has no such field.
+        """
+        get_field(value, self.field)
+
 
 class FieldSum(_FieldFunction):
     """Add up one field."""

@@ -10,10 +10,11 @@ import copy
 import dataclasses
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from penstock.common import Row
-from penstock.errors import TypeMismatchError, show_value
+from penstock.errors import FieldError, show_value
 
 Field = int | str
 
@@ -26,7 +27,7 @@ def get_field(record: Any, field: Field) -> Any:
 
     :param field: a position; a name; or names joined by dots, for a field inside a field.
         Fields of tuples and lists are also called `f0`, `f1` ...
-    :raises TypeMismatchError: if the record has no such field.
+    :raises FieldError: if the record has no such field.
     """
     try:
         if type(field) is int and isinstance(record, (tuple, list)):
@@ -49,7 +50,7 @@ def get_field(record: Any, field: Field) -> Any:
 def replace_field(record: Any, field: Field, value: Any) -> Any:
     """Return a copy of `record` with one field changed; the record itself stays as it is.
 
-    :raises TypeMismatchError: if the record has no such field.
+    :raises FieldError: if the record has no such field.
     """
     try:
         if type(record) is tuple and type(field) is int and 0 <= field < len(record):
@@ -138,9 +139,32 @@ def _check_whole(field: Field) -> None:
         raise IndexError(field)
 
 
-def _no_such_field(record: Any, field: Field) -> TypeMismatchError:
-    return TypeMismatchError(
+def _no_such_field(record: Any, field: Field) -> FieldError:
+    return FieldError(
         f"the record has no field {field!r}",
         got=f"{type(record).__name__} {show_value(record)}",
-        todo="name a field that every record of the stream has; a plain value has only field 0",
+        todo=advice(names_of(record), field),
     )
+
+
+def names_of(record: Any) -> list[Field]:
+    """Return the fields that a record has: names if it has any, else positions."""
+    if isinstance(record, Row):
+        names: Any = record.get_field_names() or range(len(record))
+    elif isinstance(record, dict):
+        names = record
+    elif isinstance(record, (tuple, list)):
+        names = getattr(record, "_fields", range(len(record)))
+    elif _is_object(record):
+        names = vars(record)
+    else:
+        names = (0,)
+    return list(names)
+
+
+def advice(known: list[Field], field: Field) -> str:
+    """Say which field may have been meant."""
+    names = [name for name in known if isinstance(name, str)]
+    near = get_close_matches(field, names, n=1) if isinstance(field, str) else []
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"{meant}the fields are {', '.join(map(repr, known)) or 'none'}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import FieldError, PenstockError, UserFunctionError
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.exchange import ExchangeWriter
 from penstock.runtime.operators.base import Operator
@@ -36,7 +36,9 @@ def describe(error: Exception) -> PenstockError:
         error = cause  # Python makes a RuntimeError of it, raised by whoever asked for a record
     owner, record, method = _find(error.__traceback__)
     if isinstance(error, PenstockError):
-        if owner is not None:
+        if isinstance(error, FieldError) and isinstance(owner, ExchangeWriter):
+            error.where = f"key_by in front of {owner.plan.describe()}"
+        elif owner is not None:
             # What an exchange refuses is what the operator in front of it has emitted.
             emitter = owner.sender if isinstance(owner, ExchangeWriter) else owner.plan
             error.where = (f"{method}() of " if method else "") + emitter.describe()

@@ -105,10 +105,7 @@ def test_the_text_for_a_missing_field():
     with pytest.raises(TypeMismatchError) as caught:
         replace_field((1, 2), 5, 0)
     assert str(caught.value) == (
-        "the record has no field 5\n"
-        "  got:   tuple (1, 2)\n"
-        "  to do: name a field that every record of the stream has; "
-        "a plain value has only field 0"
+        "the record has no field 5\n  got:   tuple (1, 2)\n  to do: the fields are 0, 1"
     )
 
 

@@ -21,7 +21,13 @@ from penstock.core.functions import (
 )
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import ValueStateDescriptor
-from penstock.errors import PenstockError, SerializationError, StateError, UserFunctionError
+from penstock.errors import (
+    PenstockError,
+    ProgramError,
+    SerializationError,
+    StateError,
+    UserFunctionError,
+)
 from penstock.graph.specs import (
     CoFlatMapSpec,
     Custom,
@@ -192,9 +198,14 @@ def test_a_generator_on_connected_streams() -> None:
 
 
 def test_something_that_is_no_list_of_results() -> None:
-    error = failure_of(around(FlatMapSpec(lambda value: 5)), ["a"])
-    what = "operator 'culprit' raised TypeError: 'int' object is not iterable"
-    assert head(error) == expected(what, "'a'")
+    with pytest.raises(ProgramError) as caught:
+        failure_of(around(FlatMapSpec(lambda value: 5)), ["a"])
+    assert str(caught.value) == (
+        "the function of 'culprit' returned a value where results are due\n"
+        "  where: operator 'culprit', built at job.py:12\n"
+        "  got:   int 5\n"
+        "  to do: yield it, or return a list: [value]; None and [] mean no result"
+    )
 
 
 def test_a_reduce_function_names_the_record_that_came() -> None:

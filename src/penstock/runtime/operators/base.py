@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.core.functions import FunctionSnapshotContext
 from penstock.core.time import MIN_WATERMARK
+from penstock.errors import ProgramError, show_value
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.calls import method_of
 from penstock.runtime.context import OperatorRuntimeContext
@@ -65,8 +66,25 @@ class Operator:
         """Send on what the user's function returned; it may be a generator, and fail here."""
         if results is not None:
             emit = self.emit
-            for result in results:
-                emit(result)
+            try:
+                for result in results:
+                    emit(result)
+            except TypeError:
+                self.require_iterable(results)
+                raise
+
+    def require_iterable(self, results: Any) -> None:
+        """Check what the user's function returned, after a loop over it has failed.
+
+        :raises ProgramError: if it is one value where any number of results is due.
+        """
+        if not hasattr(results, "__iter__"):
+            raise ProgramError(
+                f"the function of {self.plan.name!r} returned a value where results are due",
+                where=self.plan.describe(),
+                got=f"{type(results).__name__} {show_value(results)}",
+                todo="yield it, or return a list: [value]; None and [] mean no result",
+            ) from None
 
     def call(self, function: Any, name: str) -> Callable[[Any], Any]:
         """Host a function of one argument and return how to call it."""

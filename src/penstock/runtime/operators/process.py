@@ -30,11 +30,15 @@ class ResultOperator(Operator):
         if results is None:
             return
         emit = self.emit
-        for result in results:
-            if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                self.output.to_side(result[0].tag_id, result[1])
-            else:
-                emit(result)
+        try:
+            for result in results:
+                if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                    self.output.to_side(result[0].tag_id, result[1])
+                else:
+                    emit(result)
+        except TypeError:
+            self.require_iterable(results)
+            raise
 
 
 class ElementContextImpl(KeyedProcessFunction.Context, ProcessFunction.Context):
@@ -121,11 +125,19 @@ class TimerOperator(ResultOperator):
             results = function.on_timer(timestamp, context)
             if results is None:
                 continue
-            for result in results:
-                if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                    to_side(result[0].tag_id, result[1])
-                else:
-                    yield result
+            try:
+                for result in results:
+                    if (
+                        type(result) is tuple
+                        and len(result) == 2
+                        and isinstance(result[0], OutputTag)
+                    ):
+                        to_side(result[0].tag_id, result[1])
+                    else:
+                        yield result
+            except TypeError:
+                self.require_iterable(results)
+                raise
 
 
 class KeyedProcessOperator(TimerOperator):
@@ -158,8 +170,16 @@ class KeyedProcessOperator(TimerOperator):
             results = process(value, context)
             if results is None:
                 continue
-            for result in results:
-                if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                    to_side(result[0].tag_id, result[1])
-                else:
-                    yield result
+            try:
+                for result in results:
+                    if (
+                        type(result) is tuple
+                        and len(result) == 2
+                        and isinstance(result[0], OutputTag)
+                    ):
+                        to_side(result[0].tag_id, result[1])
+                    else:
+                        yield result
+            except TypeError:
+                self.require_iterable(results)
+                raise

@@ -5,7 +5,7 @@ In BATCH mode only the last result of each key is sent on, at the end of the inp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -30,6 +30,7 @@ class _RollingOperator(Operator):
         function = self.host(self.spec.function)
         super().open()
         self._call = method_of(function, self.method)
+        self._check: Callable[[Any], None] | None = getattr(function, "check", None)
 
     method = ""
 
@@ -83,6 +84,8 @@ class ReduceOperator(_RollingOperator):
                 if type(held) is Frozen:
                     held = table.get(key)
                 value = call(None if held is _NONE else held, value)
+            elif self._check is not None:
+                self._check(value)
             changed[key] = None
             data[key] = _NONE if value is None else value
             if local:

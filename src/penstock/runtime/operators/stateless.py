@@ -80,4 +80,8 @@ class FlatMapOperator(Operator):
         for value in values:
             results = function(value)
             if results is not None:
-                yield from results
+                try:
+                    yield from results
+                except TypeError:
+                    self.require_iterable(results)
+                    raise
