@@ -20,6 +20,8 @@ from penstock.core.functions import IntCounter
 from penstock.dataset import DataSetUtils, ExecutionEnvironment, Order
 from penstock.dataset.functions import MapFunction, MapPartitionFunction
 from penstock.errors import JobFailedError, UserFunctionError
+from penstock.graph.dataset.keys import make_key, make_sort_key
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.spark.dataset.carrier import SpillingTools
 from penstock.spark.dataset.session import BatchSession
 from penstock.spark.shipment import Shipment
@@ -144,11 +146,14 @@ def test_a_worker_killed_in_mid_shuffle_changes_nothing(
 def test_groups_that_do_not_fit_into_memory_go_to_disk() -> None:
     tools = SpillingTools(megabytes=1)
     before = pyspark.shuffle.DiskBytesSpilled
-    pairs = [(n % 3000, n) for n in range(9000)]
-    grouped = {key: sorted(values) for key, values in tools.group(iter(pairs))}
-    assert grouped == {key: [key, key + 3000, key + 6000] for key in range(3000)}
-    assert dict(tools.merge(iter(pairs), max)) == {key: key + 6000 for key in range(3000)}
-    assert list(tools.sort(iter(pairs), lambda pair: -pair[1])) == pairs[::-1]
+    pairs = [(n % 30000, n) for n in range(90000)]
+    grouped = {key: sorted(values) for key, values in tools.group(iter(pairs), make_key("", [0]))}
+    assert grouped == {k: [(k, k), (k, k + 30000), (k, k + 60000)] for k in range(30000)}
+    assert dict(tools.merge(iter(pairs), max)) == {key: key + 60000 for key in range(30000)}
+    assert (
+        list(tools.sort(iter(pairs), Sorting((make_sort_key("", 1, Order.DESCENDING),))))
+        == pairs[::-1]
+    )
     assert pyspark.shuffle.DiskBytesSpilled > before
 
 

@@ -56,6 +56,8 @@ class TupleSum(ReduceFunction[Any]):
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         at = self._field
+        if at == 1 and type(value1) is tuple and type(value2) is tuple and len(value2) == 2:
+            return value2[0], value1[1] + value2[1]
         if type(value1) is tuple and type(value2) is tuple and at < len(value2):
             return (*value2[:at], value1[at] + value2[at], *value2[at + 1 :])
         return self._any_record.reduce(value1, value2)

@@ -1,37 +1,35 @@
 """What carries the records of a DataSet program: partitions, and how they are exchanged.
 
-The translation of a program (`translate.py`) is written once against these two contracts. A data
-set of pairs is one whose records are `(key, value)`.
+The translation of a program (`translate.py`) is written once against these contracts. Records are
+exchanged in chunks, many at once, and carry no keys: who receives them computes the key again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.key_groups import stable_hash
+from penstock.graph.dataset.keys import Key
 from penstock.runtime.dataset.context import BroadcastValue
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage
-
-#: Their own hash depends on the value alone once all workers have one PYTHONHASHSEED.
-_PLAIN = (str, int, float, bytes)
-
-
-@dataclass(frozen=True)
-class HashRoute:
-    """Send equal keys to one partition. All routes of this kind and count are the same."""
-
-    count: int
-
-    def __call__(self, key: Any) -> int:
-        value = hash(key) if type(key) in _PLAIN else stable_hash(key)
-        return value % self.count
 
 
 class Tools(ABC):
-    """Grouping and sorting within a partition that may be larger than memory."""
+    """Grouping, sorting and packing within a partition that may be larger than memory."""
+
+    @abstractmethod
+    def pack(self, tag: int, records: list[Any]) -> Any:
+        """Return records of one sender as they travel: a *chunk*."""
+
+    @abstractmethod
+    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
+        """Undo `pack`."""
+
+    @abstractmethod
+    def size(self, chunk: Any) -> int:
+        """Return the bytes of a chunk, 0 if it has none."""
 
     @abstractmethod
     def merge(
@@ -40,12 +38,22 @@ class Tools(ABC):
         """Combine the values of each key two by two; yield `(key, value)`."""
 
     @abstractmethod
-    def group(self, pairs: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Iterable[Any]]]:
+    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
         """Bring the values of each key together; yield `(key, values)`."""
 
     @abstractmethod
-    def sort(self, values: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Any]:
-        """Yield the values in the order of their keys; equal ones in the order they came."""
+    def co_group(
+        self, chunks: Iterator[Any], keys: tuple[Key, Key]
+    ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+        """Bring the records of chunks with tags 0 and 1 together by key.
+
+        :param keys: the key of a record, by tag.
+        :returns: `(key, records of tag 0, records of tag 1)`.
+        """
+
+    @abstractmethod
+    def sort(self, values: Iterable[Any], sorting: Sorting) -> Iterator[Any]:
+        """Yield the values in an order; equal ones as they came."""
 
     @abstractmethod
     def is_full(self) -> bool:
@@ -62,8 +70,12 @@ class Partitions(ABC):
         """Return what a stage makes of each partition."""
 
     @abstractmethod
-    def exchange(self, route: Callable[[Any], int], count: int) -> Partitions:
-        """Send each pair to the partition that `route(key)` names."""
+    def exchange(self, sender: Stage, count: int) -> Partitions:
+        """Send chunks to other partitions.
+
+        :param sender: makes `(target, chunk)` of the records of a partition.
+        :returns: `count` partitions of chunks.
+        """
 
     @abstractmethod
     def union(self, others: list[Partitions]) -> Partitions:
@@ -73,7 +85,7 @@ class Partitions(ABC):
     def merged(self, other: Partitions) -> Partitions:
         """Put the partitions of two data sets together, one by one.
 
-        Both were exchanged by the same route, and their keys have not changed since.
+        Both come from an exchange, through stages that let records stay.
         """
 
     @abstractmethod

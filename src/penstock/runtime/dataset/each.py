@@ -92,22 +92,6 @@ class ElementsStage(PlainStage):
             yield from shipped.unpack()
 
 
-class SpreadStage(PlainStage):
-    """Give each record a number as its key, so that neighbours part."""
-
-    def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        # Subtasks begin at different numbers, so that the last partition does not get less of all.
-        return enumerate(values, subtask)
-
-
-class ValueStage(PlainStage):
-    """Drop the key of each pair."""
-
-    def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        for _, value in values:
-            yield value
-
-
 class CountStage(PlainStage):
     """Replace a partition by the number of its records."""
 

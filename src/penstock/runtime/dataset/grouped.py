@@ -7,72 +7,14 @@ from itertools import chain, islice
 from typing import Any
 
 from penstock.graph.dataset.keys import Key, SortKey
+from penstock.graph.fields import FieldKey
 from penstock.runtime.dataset.carrier import Tools
 from penstock.runtime.dataset.context import Place
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import FunctionStage, PlainStage, Shipped
 
 #: How many keys are added to a table between two looks at the memory; a power of two.
 _LOOK = 1 << 14
-
-
-class Descending:
-    """A sort key that turns the order round."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __lt__(self, other: Descending) -> bool:
-        return bool(other.value < self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Descending) and bool(other.value == self.value)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def sort_function(sort: tuple[SortKey, ...]) -> Callable[[Any], Any]:
-    """Return a function that gives a record's place in a sort by one or several keys."""
-    parts = [(each.key.function(), each.order.descends) for each in sort]
-    if len(parts) == 1:
-        function, descends = parts[0]
-        return (lambda record: Descending(function(record))) if descends else function
-    return lambda record: tuple(
-        Descending(function(record)) if descends else function(record)
-        for function, descends in parts
-    )
-
-
-class KeyStage(PlainStage):
-    """Pair each record with its key; with a tag, make `(key, (tag, record))`."""
-
-    def __init__(self, place: Place, key: Key, tag: int | None = None) -> None:
-        super().__init__(place)
-        self._key = Shipped(key, place.describe())
-        self._tag = tag
-
-    def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        key, tag = self._key.unpack().function(), self._tag
-        if tag is None:
-            for value in values:
-                yield key(value), value
-        else:
-            for value in values:
-                yield key(value), (tag, value)
-
-
-class SortKeyStage(PlainStage):
-    """Pair each record with its place in a sort."""
-
-    def __init__(self, place: Place, sort: tuple[SortKey, ...]) -> None:
-        super().__init__(place)
-        self._sort = Shipped(sort, place.describe())
-
-    def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        key = sort_function(self._sort.unpack())
-        for value in values:
-            yield key(value), value
 
 
 class CombineStage(FunctionStage):
@@ -159,78 +101,94 @@ class CombineGroupStage(FunctionStage):
 class GroupReduceStage(FunctionStage):
     """Call a function with all records of each group.
 
-    :param whole: the partition is one group, and its records are not pairs.
+    :param key: None: the partition is one group.
+    :param combined: what comes are the pairs of `CombineGroupStage`, not records.
     """
 
     def __init__(
         self,
         place: Place,
+        key: Key | None,
         function: Any,
         sort: tuple[SortKey, ...],
         tools: Tools,
         *,
-        whole: bool,
+        combined: bool,
     ) -> None:
         super().__init__(place, function, "reduce")
-        self._sort = Shipped(sort, place.describe())
+        self._settings = Shipped((key, sort), place.describe())
         self._tools = tools
-        self._whole = whole
+        self._combined = combined
 
     def work(self, call: Callable[..., Any], values: Iterator[Any]) -> Iterator[Any]:
-        sort = self._sort.unpack()
-        order = sort_function(sort) if sort else None
-        for group in self._groups(values):
+        key, sort = self._settings.unpack()
+        order = Sorting(sort) if sort else None
+        for group in self._groups(values, key):
             members = iter(group) if order is None else self._tools.sort(group, order)
             result = call(members)
             if result is not None:
                 yield from result
 
-    def _groups(self, values: Iterator[Any]) -> Iterator[Iterable[Any]]:
-        if not self._whole:
-            for _, group in self._tools.group(values):
-                yield group
+    def _groups(self, values: Iterator[Any], key: Key | None) -> Iterator[Iterable[Any]]:
+        if key is not None:
+            for _, group in self._tools.group(values, PAIR if self._combined else key):
+                yield map(_value_of_pair, group) if self._combined else group
             return
+        records = map(_value_of_pair, values) if self._combined else values
         # Without a record the function is not called.
-        for first in values:
-            yield chain([first], values)
+        for first in records:
+            yield chain([first], records)
 
 
 class FirstOfGroupStage(PlainStage):
     """Keep the first records of each group.
 
-    :param final: the groups are whole: sort them, and drop the keys.
+    :param final: the groups are whole, so they can be sorted.
     """
 
     def __init__(
-        self, place: Place, count: int, sort: tuple[SortKey, ...], tools: Tools, *, final: bool
+        self,
+        place: Place,
+        key: Key,
+        count: int,
+        sort: tuple[SortKey, ...],
+        tools: Tools,
+        *,
+        final: bool,
     ) -> None:
         super().__init__(place)
         self._count = count
-        self._sort = Shipped(sort, place.describe())
+        self._settings = Shipped((key, sort), place.describe())
         self._tools = tools
         self._final = final
 
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        sort = self._sort.unpack()
-        if not self._final:
-            return values if sort else self._early(values)
-        return self._last(values, sort_function(sort) if sort else None)
+        key, sort = self._settings.unpack()
+        if self._final:
+            order = Sorting(sort) if sort else None
+            return self._last(values, key, order)
+        return values if sort else self._early(values, key.function())
 
-    def _early(self, values: Iterator[Any]) -> Iterator[Any]:
+    def _early(self, values: Iterator[Any], key: Callable[[Any], Any]) -> Iterator[Any]:
         seen: dict[Any, int] = {}
-        for pair in values:
-            count = seen.get(pair[0], 0)
+        for value in values:
+            group = key(value)
+            count = seen.get(group, 0)
             if count < self._count:
-                seen[pair[0]] = count + 1
-                yield pair
+                seen[group] = count + 1
+                yield value
                 if not len(seen) % _LOOK and self._tools.is_full():
                     seen.clear()  # more than enough is sent then; the last stage counts again
 
-    def _last(self, values: Iterator[Any], order: Callable[[Any], Any] | None) -> Iterator[Any]:
-        for _, group in self._tools.group(values):
-            yield from islice(
-                group if order is None else self._tools.sort(group, order), self._count
-            )
+    def _last(
+        self,
+        values: Iterator[Any],
+        key: Key,
+        order: Sorting | None,
+    ) -> Iterator[Any]:
+        for _, group in self._tools.group(values, key):
+            members = group if order is None else self._tools.sort(group, order)
+            yield from islice(members, self._count)
 
 
 class SortStage(PlainStage):
@@ -242,39 +200,31 @@ class SortStage(PlainStage):
         self._tools = tools
 
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        yield from self._tools.sort(values, sort_function(self._sort.unpack()))
+        yield from self._tools.sort(values, Sorting(self._sort.unpack()))
 
 
 class LatestStage(PlainStage):
-    """Keep one record per key: the one with the highest tag, `(key, (tag, record))`."""
+    """Keep one record per key of chunks: one of tag 1 if there is any, else one of tag 0."""
 
-    keeps_keys = True
+    stays = True
 
-    def __init__(self, place: Place, tools: Tools) -> None:
+    def __init__(self, place: Place, key: Key, tools: Tools) -> None:
         super().__init__(place)
+        self._key = Shipped(key, place.describe())
         self._tools = tools
 
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        for key, (_, value) in self._tools.merge(values, _later):
-            yield key, value
+        key = self._key.unpack()
+        for _, old, new in self._tools.co_group(values, (key, key)):
+            yield (new or old)[-1]
 
 
-class TagStage(PlainStage):
-    """Put a tag on the value of each pair."""
-
-    keeps_keys = True
-
-    def __init__(self, place: Place, tag: int) -> None:
-        super().__init__(place)
-        self._tag = tag
-
-    def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
-        for key, value in values:
-            yield key, (self._tag, value)
+#: The key of a pair `(key, record)`, as combining makes them.
+PAIR = Key(FieldKey((0,)), "the key")
 
 
-def _later(first: tuple[int, Any], second: tuple[int, Any]) -> tuple[int, Any]:
-    return second if second[0] >= first[0] else first
+def _value_of_pair(pair: tuple[Any, Any]) -> Any:
+    return pair[1]
 
 
 def _no_key(record: Any) -> None:

@@ -8,9 +8,11 @@ from itertools import chain
 from typing import Any
 
 from penstock.execution.batch import BatchEngine, BatchRequest, BatchResult
+from penstock.graph.dataset.keys import Key
 from penstock.runtime.dataset.carrier import Carrier, Partitions, Tools
 from penstock.runtime.dataset.failure import describe
 from penstock.runtime.dataset.run import Reports, run_program
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage
 
 
@@ -25,14 +27,37 @@ class MemoryTools(Tools):
             merged[key] = combine(merged[key], value) if key in merged else value
         return iter(merged.items())
 
-    def group(self, pairs: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Iterable[Any]]]:
+    def pack(self, tag: int, records: list[Any]) -> Any:
+        return tag, records
+
+    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
+        tag, records = chunk
+        return tag, records
+
+    def size(self, chunk: Any) -> int:
+        return 0
+
+    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
         groups: dict[Any, list[Any]] = {}
-        for key, value in pairs:
-            groups.setdefault(key, []).append(value)
+        held = list(values)
+        for group, value in zip(key.of_all(held), held, strict=True):
+            groups.setdefault(group, []).append(value)
         return iter(groups.items())
 
-    def sort(self, values: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Any]:
-        return iter(sorted(values, key=key))
+    def co_group(
+        self, chunks: Iterator[Any], keys: tuple[Key, Key]
+    ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+        groups: dict[Any, tuple[list[Any], list[Any]]] = {}
+        for tag, records in chunks:
+            for group, value in zip(keys[tag].of_all(records), records, strict=True):
+                groups.setdefault(group, ([], []))[tag].append(value)
+        for group, (first, second) in groups.items():
+            yield group, first, second
+
+    def sort(self, values: Iterable[Any], sorting: Sorting) -> Iterator[Any]:
+        held = list(values)
+        sorting.apply(held)
+        return iter(held)
 
     def is_full(self) -> bool:
         return False
@@ -53,10 +78,10 @@ class ListPartitions(Partitions):
         except Exception as error:
             raise describe(error) from None
 
-    def exchange(self, route: Callable[[Any], int], count: int) -> Partitions:
+    def exchange(self, sender: Stage, count: int) -> Partitions:
         parts: list[list[Any]] = [[] for _ in range(count)]
-        for pair in chain.from_iterable(self._parts):
-            parts[route(pair[0])].append(pair)
+        for target, chunk in self.through(sender).collect():
+            parts[target].append(chunk)
         return ListPartitions(parts)
 
     def union(self, others: list[Partitions]) -> Partitions:

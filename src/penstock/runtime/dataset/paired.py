@@ -11,7 +11,7 @@ from penstock.core.functions import FlatJoinFunction
 from penstock.graph.dataset.keys import Key, SortKey, require_like_values
 from penstock.runtime.dataset.carrier import Tools
 from penstock.runtime.dataset.context import BroadcastValue, Place
-from penstock.runtime.dataset.grouped import sort_function
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import FunctionStage, Shipped
 
 _NOBODY = (None,)
@@ -48,21 +48,20 @@ class _PairStage(FunctionStage):
 
 
 class JoinStage(_PairStage):
-    """Join the records of both inputs that have equal keys: pairs `(key, (tag, record))`."""
+    """Join the records of both inputs that have equal keys; they come as chunks."""
 
-    def __init__(self, place: Place, function: Any, kind: JoinKind, tools: Tools) -> None:
+    def __init__(
+        self, place: Place, keys: tuple[Key, Key], function: Any, kind: JoinKind, tools: Tools
+    ) -> None:
         super().__init__(place, function, "join", _is_flat(function))
+        self._keys = Shipped(keys, place.describe())
         self._kind = kind
         self._tools = tools
 
     def work(self, call: Callable[..., Any], values: Iterator[Any]) -> Iterator[Any]:
         keeps_left, keeps_right = self._kind.value
         likeness = Likeness(self.place)
-        for key, group in self._tools.group(values):
-            sides: tuple[list[Any], list[Any]] = ([], [])
-            for tag, record in group:
-                sides[tag].append(record)
-            left, right = sides
+        for key, left, right in self._tools.co_group(values, self._keys.unpack()):
             if left and right:
                 yield from self.pairs(call, left, right)
                 continue
@@ -136,33 +135,32 @@ class BroadcastJoinStage(_PairStage):
 
 
 class CoGroupStage(FunctionStage):
-    """Call a function with both inputs' records of each key."""
+    """Call a function with both inputs' records of each key; they come as chunks."""
 
     def __init__(
         self,
         place: Place,
+        keys: tuple[Key, Key],
         function: Any,
         sorts: tuple[tuple[SortKey, ...], tuple[SortKey, ...]],
         tools: Tools,
     ) -> None:
         super().__init__(place, function, "co_group")
-        self._sorts = Shipped(sorts, place.describe())
+        self._settings = Shipped((keys, sorts), place.describe())
         self._tools = tools
 
     def work(self, call: Callable[..., Any], values: Iterator[Any]) -> Iterator[Any]:
-        orders = [sort_function(sort) if sort else None for sort in self._sorts.unpack()]
+        keys, sorts = self._settings.unpack()
+        orders = [Sorting(sort) if sort else None for sort in sorts]
         likeness = Likeness(self.place)
-        for key, group in self._tools.group(values):
-            sides: tuple[list[Any], list[Any]] = ([], [])
-            for tag, record in group:
-                sides[tag].append(record)
-            if not sides[0] or not sides[1]:
-                likeness.note(key, 0 if sides[0] else 1)
-            left, right = (
+        for key, left, right in self._tools.co_group(values, keys):
+            if not left or not right:
+                likeness.note(key, 0 if left else 1)
+            sides = (
                 iter(side) if order is None else self._tools.sort(side, order)
-                for side, order in zip(sides, orders, strict=True)
+                for side, order in zip((left, right), orders, strict=True)
             )
-            result = call(left, right)
+            result = call(*sides)
             if result is not None:
                 yield from result
 

@@ -1,4 +1,7 @@
-"""Where records are sent: in turn, by a partitioner of the user's, by ranges of a sort key."""
+"""Where records are sent: by hash, by a partitioner of the user's, by ranges of a sort key.
+
+A route gives the targets of many keys at once.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,31 @@ from random import Random
 from typing import Any
 
 from penstock.core.functions import Partitioner
+from penstock.core.key_groups import stable_hash
 from penstock.errors import ProgramError, show_value
+from penstock.graph.dataset.keys import SortKey
 from penstock.runtime.dataset.carrier import Partitions
 from penstock.runtime.dataset.context import Place
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import PlainStage, Shipped
 
+#: Their own hash depends on the value alone, as all workers have one PYTHONHASHSEED.
+_PLAIN = {str, int, float, bytes}
 #: Keys that are looked at to find ranges, for each partition of the result.
 _SAMPLE = 200
 
 
 @dataclass(frozen=True)
-class SpreadRoute:
-    """Deal numbers out in turn."""
+class HashRoute:
+    """Send equal keys to one partition."""
 
     count: int
 
-    def __call__(self, number: int) -> int:
-        return number % self.count
+    def __call__(self, keys: list[Any]) -> list[int]:
+        count = self.count
+        if _PLAIN.issuperset(map(type, keys)):
+            return [hash(key) % count for key in keys]
+        return [stable_hash(key) % count for key in keys]
 
 
 @dataclass
@@ -41,7 +52,10 @@ class CustomRoute:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_call": None}
 
-    def __call__(self, key: Any) -> int:
+    def __call__(self, keys: list[Any]) -> list[int]:
+        return [self._target(key) for key in keys]
+
+    def _target(self, key: Any) -> int:
         if self._call is None:
             partitioner = self.partitioner.unpack()
             is_object = isinstance(partitioner, Partitioner)
@@ -63,28 +77,36 @@ class RangeRoute:
 
     bounds: list[Any]
 
-    def __call__(self, key: Any) -> int:
-        return bisect_right(self.bounds, key)
+    def __call__(self, keys: list[Any]) -> list[int]:
+        return [bisect_right(self.bounds, key) for key in keys]
 
 
 class _SampleStage(PlainStage):
     """Keep some keys of a partition, chosen by chance, with its number of records."""
 
-    def __init__(self, place: Place, size: int) -> None:
+    def __init__(self, place: Place, sort: tuple[SortKey, ...], size: int) -> None:
         super().__init__(place)
+        self._sort = Shipped(sort, place.describe())
         self._size = size
 
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
         chance = Random(subtask)
+        sorting = Sorting(self._sort.unpack())
         chosen = heapq.nsmallest(
-            self._size, ((chance.random(), number, key) for number, (key, _) in enumerate(values))
+            self._size,
+            (
+                (chance.random(), number, sorting.place(value))
+                for number, value in enumerate(values)
+            ),
         )
-        for _, _, key in chosen:
-            yield key
+        for _, _, place in chosen:
+            yield place
 
 
-def range_route(pairs: Partitions, place: Place, count: int) -> RangeRoute:
-    """Return ranges that part the keys of some pairs about evenly, found from a sample."""
-    keys = sorted(pairs.through(_SampleStage(place, _SAMPLE * count)).collect())
+def range_route(
+    data: Partitions, place: Place, sort: tuple[SortKey, ...], count: int
+) -> RangeRoute:
+    """Return ranges that part the records about evenly, found from a sample."""
+    keys = sorted(data.through(_SampleStage(place, sort, _SAMPLE * count)).collect())
     step = len(keys) / count
     return RangeRoute([keys[int(step * number)] for number in range(1, count)] if keys else [])

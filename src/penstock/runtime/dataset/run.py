@@ -24,8 +24,10 @@ from penstock.graph.dataset.nodes import (
     reachable,
 )
 from penstock.runtime.dataset import each, grouped
-from penstock.runtime.dataset.carrier import Carrier, HashRoute, Partitions
+from penstock.runtime.dataset.carrier import Carrier, Partitions
 from penstock.runtime.dataset.context import Place, Reporter, Surroundings
+from penstock.runtime.dataset.routes import HashRoute
+from penstock.runtime.dataset.sending import ReceiveStage, RepackStage, SendByKey
 from penstock.runtime.dataset.translate import Translator
 
 #: Totals that subtasks have reported: by node, superstep and subtask.
@@ -147,35 +149,32 @@ class Execution:
         self, node: DeltaIterationNode, done: dict[int, Partitions], around: Surroundings
     ) -> Partitions:
         place = self.place(node, done, around)
-        route = HashRoute(place.parallelism)
-        key, tools = node.key, self._carrier.tools
+        width, key, tools = place.parallelism, node.key, self._carrier.tools
+        route = HashRoute(width)
         first, workset = (done[given.id] for given in node.inputs)
-        pairs = first.through(grouped.KeyStage(place, key)).exchange(route, route.count).settled()
+        sent = first.exchange(SendByKey(place, key, route, width, tools), width)
+        solution = sent.through(ReceiveStage(place, tools)).settled()
         workset = workset.settled()
         previous: dict[str, Any] = {}
         for step in range(1, node.max_iterations + 1):
             if _is_empty(workset):
                 break
             here = self._superstep(around, step, node.aggregators, previous)
-            known = {
-                **done,
-                node.solution.id: pairs.through(each.ValueStage(place)),
-                node.workset.id: workset,
-            }
+            known = {**done, node.solution.id: solution, node.workset.id: workset}
             found = self.evaluate([node.delta, node.next_workset], known, here)
             delta = self.keep(found[node.delta.id])
-            changes = delta.through(grouped.KeyStage(place, key, 1)).exchange(route, route.count)
-            merged = pairs.through(grouped.TagStage(place, 0)).merged(changes)
-            before = pairs, workset
-            pairs = merged.through(grouped.LatestStage(place, tools)).settled()
+            changes = delta.exchange(SendByKey(place, key, route, width, tools, tag=1), width)
+            both = solution.through(RepackStage(place, tools, 0)).merged(changes)
+            before = solution, workset
+            solution = both.through(grouped.LatestStage(place, key, tools)).settled()
             workset = found[node.next_workset.id].settled()
             for old in before:
                 old.release()
             previous, converged = self._converged(node.aggregators, step)
             if converged:
                 break
-        self._kept += [pairs, workset]
-        return pairs.through(each.ValueStage(place))
+        self._kept += [solution, workset]
+        return solution
 
     def _superstep(
         self,

@@ -40,8 +40,8 @@ class Stage(ABC):
     """One step of a pass. `place` says which operator it belongs to."""
 
     place: Place
-    #: Pairs come out with the keys that they came in with.
-    keeps_keys = False
+    #: What was exchanged stays where it was sent: keys are as they were.
+    stays = False
 
     @abstractmethod
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:

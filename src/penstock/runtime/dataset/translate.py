@@ -29,14 +29,20 @@ from penstock.graph.dataset.nodes import (
     ZipNode,
 )
 from penstock.runtime.dataset import each, grouped, paired
-from penstock.runtime.dataset.carrier import Carrier, HashRoute, Partitions
+from penstock.runtime.dataset.carrier import Carrier, Partitions
 from penstock.runtime.dataset.context import Place, Surroundings
-from penstock.runtime.dataset.routes import CustomRoute, SpreadRoute, range_route
+from penstock.runtime.dataset.routes import CustomRoute, HashRoute, range_route
+from penstock.runtime.dataset.sending import (
+    ReceiveStage,
+    SendByKey,
+    SendBySortKey,
+    SendInTurn,
+)
 from penstock.runtime.dataset.sources import element_pieces, source_pieces
 from penstock.runtime.dataset.stage import Shipped
 
-#: Where a record is sent, by its key.
-Route = Callable[[Any], int]
+#: Where records are sent, by their keys.
+Route = Callable[[list[Any]], list[int]]
 
 
 class Translator:
@@ -106,7 +112,8 @@ class Translator:
         combined = inputs[0].through(
             grouped.CombineStage(place, node.key, node.function, self._tools)
         )
-        sent = self._to_keys(combined, node.key, self.width(node))
+        width = self.width(node) if node.key is not None else 1
+        sent = self._send(combined, grouped.PAIR, HashRoute(width), width, place)
         return sent.through(grouped.MergeStage(place, node.function, self._tools))
 
     def group_reduce(
@@ -117,28 +124,30 @@ class Translator:
             return data.through(
                 grouped.CombineGroupStage(place, key, function, tools, with_keys=False)
             )
-        if hasattr(function, "combine"):
-            pairs = data.through(
+        combined = hasattr(function, "combine")
+        sent_by = key or _NO_KEY
+        if combined:
+            sent_by = grouped.PAIR
+            data = data.through(
                 grouped.CombineGroupStage(place, key, function, tools, with_keys=True)
             )
-        else:
-            pairs = data.through(grouped.KeyStage(place, key or _ONE_GROUP))
-        sent = self._to_keys(pairs, key, self.width(node), node.partitioner)
-        if key is None:
-            sent = sent.through(each.ValueStage(place))
-        return sent.through(
-            grouped.GroupReduceStage(place, function, node.sort, tools, whole=key is None)
+        width = self.width(node) if key is not None else 1
+        route = self._route(width, node.partitioner, node)
+        return self._send(data, sent_by, route, width, place).through(
+            grouped.GroupReduceStage(place, key, function, node.sort, tools, combined=combined)
         )
 
     def first(self, node: FirstNode, inputs: list[Partitions], place: Place) -> Partitions:
-        count, tools = node.count, self._tools
-        if node.key is None:
-            gathered = self._in_one(inputs[0].through(each.LimitStage(place, count)), place)
+        count, tools, key, width = node.count, self._tools, node.key, self.width(node)
+        if key is None:
+            few = inputs[0].through(each.LimitStage(place, count))
+            gathered = few if few.count == 1 else self._spread(few, 1, place)
             return gathered.through(each.LimitStage(place, count))
-        pairs = inputs[0].through(grouped.KeyStage(place, node.key))
-        early = grouped.FirstOfGroupStage(place, count, node.sort, tools, final=False)
-        sent = self._to_keys(pairs.through(early), node.key, self.width(node))
-        return sent.through(grouped.FirstOfGroupStage(place, count, node.sort, tools, final=True))
+        early = grouped.FirstOfGroupStage(place, key, count, node.sort, tools, final=False)
+        sent = self._send(inputs[0].through(early), key, HashRoute(width), width, place)
+        return sent.through(
+            grouped.FirstOfGroupStage(place, key, count, node.sort, tools, final=True)
+        )
 
     # --- two inputs -----------------------------------------------------------------------
 
@@ -148,11 +157,15 @@ class Translator:
         if node.hint is JoinHint.BROADCAST_HASH_FIRST and not node.kind.keeps_left:
             return self._broadcast_join(node, inputs[0], inputs[1], place, first=True)
         together = self._together(node, inputs, place)
-        return together.through(paired.JoinStage(place, node.function, node.kind, self._tools))
+        return together.through(
+            paired.JoinStage(place, node.keys, node.function, node.kind, self._tools)
+        )
 
     def co_group(self, node: CoGroupNode, inputs: list[Partitions], place: Place) -> Partitions:
         together = self._together(node, inputs, place)
-        return together.through(paired.CoGroupStage(place, node.function, node.sorts, self._tools))
+        return together.through(
+            paired.CoGroupStage(place, node.keys, node.function, node.sorts, self._tools)
+        )
 
     def cross(self, node: CrossNode, inputs: list[Partitions], place: Place) -> Partitions:
         first, second = inputs
@@ -180,11 +193,11 @@ class Translator:
     ) -> Partitions:
         width = self.width(node)
         route = self._route(width, node.partitioner, node)
-        sides = [
-            side.through(grouped.KeyStage(place, key, tag)).exchange(route, width)
+        first, second = (
+            side.exchange(SendByKey(place, key, route, width, self._tools, tag), width)
             for tag, (side, key) in enumerate(zip(inputs, node.keys, strict=True))
-        ]
-        return sides[0].merged(sides[1])
+        )
+        return first.merged(second)
 
     # --- partitions -----------------------------------------------------------------------
 
@@ -193,13 +206,13 @@ class Translator:
         if node.kind is PartitionKind.REBALANCE:
             return self._spread(inputs[0], width, place)
         if node.kind is PartitionKind.RANGE:
-            pairs = inputs[0].through(grouped.SortKeyStage(place, node.sort)).keep()
-            sent = pairs.exchange(range_route(pairs, place, width), width)
-            return sent.through(each.ValueStage(place))
+            data = inputs[0].keep()
+            ranges = range_route(data, place, node.sort, width)
+            sender = SendBySortKey(place, node.sort, ranges, width, self._tools)
+            return data.exchange(sender, width).through(ReceiveStage(place, self._tools))
         assert node.key is not None
-        pairs = inputs[0].through(grouped.KeyStage(place, node.key))
-        sent = pairs.exchange(self._route(width, node.partitioner, node), width)
-        return sent.through(each.ValueStage(place))
+        route = self._route(width, node.partitioner, node)
+        return self._send(inputs[0], node.key, route, width, place)
 
     def sort_partition(
         self, node: SortPartitionNode, inputs: list[Partitions], place: Place
@@ -209,12 +222,12 @@ class Translator:
 
     # --- parts ----------------------------------------------------------------------------
 
-    def _to_keys(
-        self, pairs: Partitions, key: Key | None, width: int, partitioner: Any = None
+    def _send(
+        self, data: Partitions, key: Key, route: Route, width: int, place: Place
     ) -> Partitions:
-        if key is None:
-            return pairs.exchange(HashRoute(1), 1)
-        return pairs.exchange(self._route(width, partitioner), width)
+        """Return the records where their keys belong."""
+        sender = SendByKey(place, key, route, width, self._tools)
+        return data.exchange(sender, width).through(ReceiveStage(place, self._tools))
 
     def _route(self, width: int, partitioner: Any, node: Node | None = None) -> Route:
         if partitioner is None:
@@ -222,12 +235,9 @@ class Translator:
         where = node.describe() if node is not None else "partition_custom()"
         return CustomRoute(Shipped(partitioner, where), width, where)
 
-    def _in_one(self, data: Partitions, place: Place) -> Partitions:
-        return data if data.count == 1 else self._spread(data, 1, place)
-
     def _spread(self, data: Partitions, width: int, place: Place) -> Partitions:
-        sent = data.through(each.SpreadStage(place)).exchange(SpreadRoute(width), width)
-        return sent.through(each.ValueStage(place))
+        sender = SendInTurn(place, width, self._tools)
+        return data.exchange(sender, width).through(ReceiveStage(place, self._tools))
 
     def _at_width(self, node: Node, data: Partitions, place: Place) -> Partitions:
         """Return the data in as many partitions as the node has subtasks."""
@@ -244,7 +254,8 @@ class Translator:
         return Place(place.node, place.name, place.site, width, place.surroundings)
 
 
-_ONE_GROUP = Key(lambda record: None, "all records")
+#: For what is sent to the one partition there is.
+_NO_KEY = Key(None, "all records")
 _TRANSLATIONS: dict[type[Node], Callable[..., Partitions]] = {
     SourceNode: Translator.source,
     EachNode: Translator.each,

@@ -1,60 +1,175 @@
 """Partitions of a DataSet program as RDDs: Spark shuffles, spills, and runs lost tasks again.
 
-Stages in a row are one function in Spark's eyes, so one pass in Python. What one exchange sends is
-pickled in batches by the sender and never looked into by the JVM.
+Stages in a row are one function in Spark's eyes, so one pass in Python. Records are exchanged in
+chunks that the sender has pickled: Spark moves few large rows.
 """
 
 from __future__ import annotations
 
 import resource
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from pyspark import RDD, StorageLevel
 from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.shuffle import Aggregator, ExternalGroupBy, ExternalMerger, ExternalSorter
 
+from penstock.core.pickling import dumps, loads
+from penstock.graph.dataset.keys import Key
 from penstock.runtime.dataset.carrier import Carrier, Partitions, Tools
 from penstock.runtime.dataset.failure import describe
+from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage, run_stages
 from penstock.spark.dataset.session import BatchSession
 from penstock.spark.shipment import Shipment
 from penstock.spark.transport import carried
 
+#: Records that are added to a table between two looks at the memory.
+_LOOK = 1 << 14
+#: Records of two inputs by key.
+Tables = tuple[defaultdict[Any, list[Any]], defaultdict[Any, list[Any]]]
+_PAGE = resource.getpagesize()
+
 
 class SpillingTools(Tools):
-    """pyspark's own grouping and sorting, which use the disk when memory is short.
+    """Tables in memory while they fit; then pyspark's own, which use the disk.
 
-    :param megabytes: memory for one table or sort.
+    :param megabytes: memory that a worker may use before it spills.
     """
 
     def __init__(self, megabytes: int) -> None:
         self._megabytes = megabytes
 
+    def pack(self, tag: int, records: list[Any]) -> Any:
+        return dumps((tag, records))
+
+    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
+        tag, records = loads(chunk)
+        return tag, records
+
+    def size(self, chunk: Any) -> int:
+        return len(chunk)
+
     def merge(
         self, pairs: Iterator[tuple[Any, Any]], combine: Callable[[Any, Any], Any]
     ) -> Iterator[tuple[Any, Any]]:
+        merged: dict[Any, Any] = {}
+        for key, value in pairs:
+            if key in merged:
+                merged[key] = combine(merged[key], value)
+            else:
+                merged[key] = value
+                if not len(merged) % _LOOK and self.is_full():
+                    return self._merge_on_disk(merged, pairs, combine)
+        return iter(merged.items())
+
+    def _merge_on_disk(
+        self,
+        merged: dict[Any, Any],
+        pairs: Iterator[tuple[Any, Any]],
+        combine: Callable[[Any, Any], Any],
+    ) -> Iterator[tuple[Any, Any]]:
+        how = Aggregator(_itself, combine, combine)
         merger: ExternalMerger[Any, Any, Any] = ExternalMerger(
-            Aggregator(_itself, combine, combine), self._megabytes * 0.9, CPickleSerializer()
+            how, self._megabytes, CPickleSerializer()
         )
+        merger.mergeCombiners(iter(merged.items()))
+        merged.clear()
         merger.mergeCombiners(pairs)
         return iter(merger.items())
 
-    def group(self, pairs: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Iterable[Any]]]:
+    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
+        groups: defaultdict[Any, list[Any]] = defaultdict(list)
+        while records := list(islice(values, _LOOK)):
+            for group, record in zip(key.of_all(records), records, strict=True):
+                groups[group].append(record)
+            if self.is_full():
+                function = key.function()
+                return self._group_on_disk(groups, ((function(v), v) for v in values))
+        return iter(groups.items())
+
+    def _group_on_disk(
+        self, groups: dict[Any, list[Any]], rest: Iterator[tuple[Any, Any]]
+    ) -> Iterator[tuple[Any, Iterable[Any]]]:
         lists: Any = Aggregator(_one, _append, _extend)
         grouping: ExternalGroupBy[Any, Any] = ExternalGroupBy(
-            lists, self._megabytes * 0.9, CPickleSerializer()
+            lists, self._megabytes, CPickleSerializer()
         )
-        grouping.mergeValues(pairs)
+        grouping.mergeCombiners(iter(groups.items()))
+        groups.clear()
+        grouping.mergeValues(rest)
         return iter(grouping.items())
 
-    def sort(self, values: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Any]:
-        sorter: Any = ExternalSorter(self._megabytes * 0.9, BatchedSerializer(CPickleSerializer()))
-        return iter(sorter.sorted(values, key=key))
+    def co_group(
+        self, chunks: Iterator[Any], keys: tuple[Key, Key]
+    ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+        tables: Tables = (defaultdict(list), defaultdict(list))
+        for chunk in chunks:
+            tag, records = self.unpack(chunk)
+            table = tables[tag]
+            for group, record in zip(keys[tag].of_all(records), records, strict=True):
+                table[group].append(record)
+            if self.is_full():
+                return self._co_group_on_disk(tables, chunks, keys)
+        return _both_sides(*tables)
+
+    def _co_group_on_disk(
+        self,
+        tables: Tables,
+        chunks: Iterator[Any],
+        keys: tuple[Key, Key],
+    ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+        held: dict[Any, list[Any]] = {}
+        for tag, table in enumerate(tables):
+            for group in list(table):
+                held.setdefault(group, []).extend((tag, value) for value in table.pop(group))
+        rest = (
+            (group, (tag, record))
+            for tag, records in map(self.unpack, chunks)
+            for group, record in zip(keys[tag].of_all(records), records, strict=True)
+        )
+        for group, members in self._group_on_disk(held, rest):
+            sides: tuple[list[Any], list[Any]] = ([], [])
+            for tag, value in members:
+                sides[tag].append(value)
+            yield group, *sides
+
+    def sort(self, values: Iterable[Any], sorting: Sorting) -> Iterator[Any]:
+        values = iter(values)
+        held: list[Any] = []
+        while more := list(islice(values, _LOOK)):
+            held += more
+            if self.is_full():
+                sorter: Any = ExternalSorter(
+                    self._megabytes, BatchedSerializer(CPickleSerializer())
+                )
+                return iter(sorter.sorted(chain(held, values), key=sorting.place))
+        sorting.apply(held)
+        return iter(held)
 
     def is_full(self) -> bool:
-        # In kilobytes, and the most that it has been: a process does not give memory back.
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > self._megabytes * 1024
+        return _memory() > self._megabytes << 20
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this process has now."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        # Not on macOS. There it is the most that the process has ever had: it spills too early.
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _both_sides(
+    first: defaultdict[Any, list[Any]], second: defaultdict[Any, list[Any]]
+) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    for key, records in first.items():
+        yield key, records, second.pop(key, [])
+    for key, records in second.items():
+        yield key, [], records
 
 
 class _Pass:
@@ -95,8 +210,8 @@ class RddPartitions(Partitions):
         """The RDD with all stages applied."""
         if self._made is None:
             work = _Pass(self._session.shipment, self._stages)
-            # Spark leaves an exchange out if it believes that keys are where they belong.
-            keep = all(stage.keeps_keys for stage in self._stages)
+            # Spark leaves an exchange out if it believes that everything is where it belongs.
+            keep = all(stage.stays for stage in self._stages)
             self._made = self._base.mapPartitionsWithIndex(work, preservesPartitioning=keep)
         return self._made
 
@@ -105,10 +220,12 @@ class RddPartitions(Partitions):
             return RddPartitions(self._session, self._made, (stage,), self.count)
         return RddPartitions(self._session, self._base, (*self._stages, stage), self.count)
 
-    def exchange(self, route: Callable[[Any], int], count: int) -> Partitions:
+    def exchange(self, sender: Stage, count: int) -> Partitions:
+        made = self.through(sender)
         with self._session.functions():
-            sent = self.rdd.partitionBy(count, route)
-        return RddPartitions(self._session, sent, count=count)
+            sent = _rdd_of(made).partitionBy(count, _itself)
+            chunks = sent.mapPartitions(_chunks, preservesPartitioning=True)
+        return RddPartitions(self._session, chunks, count=count)
 
     def union(self, others: list[Partitions]) -> Partitions:
         rdd = self.rdd
@@ -175,6 +292,11 @@ class RddCarrier(Carrier):
 
     def broadcast(self, values: list[Any]) -> Any:
         return self._session.broadcast(values)
+
+
+def _chunks(pairs: Iterable[Any]) -> Iterator[Any]:
+    for _, chunk in pairs:
+        yield chunk
 
 
 def _opened(lists: Iterable[Sequence[Any]]) -> Iterator[Any]:
