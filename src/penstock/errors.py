@@ -118,6 +118,18 @@ class EvaluationError(PenstockError):
     """A SQL expression has no value for a row: a division by zero, a text that is no number."""
 
 
+class SqlParseError(ProgramError):
+    """A text is no statement of Flink's SQL; the message underlines the place."""
+
+
+class ValidationError(ProgramError):
+    """A query, table or expression is well formed but makes no sense: a name, a type, a plan."""
+
+
+class CatalogError(ProgramError):
+    """A catalog, database, table or function is missing, or there already."""
+
+
 class SerializationError(PenstockError):
     """A function, record or state value cannot be sent between processes."""
 

@@ -7,11 +7,13 @@ import inspect
 import pytest
 
 from penstock.graph import specs
+from penstock.graph.relational import specs as table_specs
 from penstock.runtime.build import OPERATORS
 
 SPECS = [
     value
-    for _, value in inspect.getmembers(specs, inspect.isclass)
+    for module in (specs, table_specs)
+    for _, value in inspect.getmembers(module, inspect.isclass)
     if issubclass(value, specs.OperatorSpec) and value is not specs.OperatorSpec
 ]
 

@@ -303,3 +303,16 @@ LOCAL_TIME_ZONE = add_option(
     shown="the machine's",
     rank=MORE,
 )
+
+# ---- tables and SQL ---------------------------------------------------------------------------
+
+STATE_TTL = add_option(
+    "table.exec.state.ttl",
+    parse_duration,
+    Duration.of_millis(0),
+    "how long a query keeps what it knows of a silent key; `0 ms` for ever",
+    rank=MORE,
+)
+SQL_DIALECT = add_option(
+    "table.sql-dialect", one_of("default", "hive"), "default", "always read as Flink's", rank=MORE
+)

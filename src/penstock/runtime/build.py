@@ -27,6 +27,7 @@ from penstock.runtime.operators.reduce import FoldOperator, ReduceOperator
 from penstock.runtime.operators.sink import SinkFunctionOperator, SinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.operators.table.build import TABLE_OPERATORS
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.window_choice import make_window_operator
 from penstock.runtime.operators.with_state import WithStateOperator
@@ -59,4 +60,5 @@ OPERATORS: dict[type[specs.OperatorSpec], OperatorMaker] = {
     specs.CepSpec: CepOperator,
     specs.SinkSpec: SinkOperator,
     specs.SinkFunctionSpec: SinkFunctionOperator,
+    **TABLE_OPERATORS,
 }

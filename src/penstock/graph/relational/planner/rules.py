@@ -1,0 +1,37 @@
+"""The planner: a fixed list of rules, each a function from a plan to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.graph.relational.algebra import Node
+from penstock.graph.relational.planner.fold_constants import fold_constants
+from penstock.graph.relational.planner.make_calcs import make_calcs
+from penstock.graph.relational.planner.merge_projections import merge_projections
+from penstock.graph.relational.planner.prune_columns import prune_columns
+from penstock.graph.relational.planner.push_filters import push_filters
+from penstock.graph.relational.planner.recognise_joins import recognise_joins
+from penstock.graph.relational.planner.recognise_ranks import recognise_ranks
+from penstock.graph.relational.planner.recognise_windows import recognise_windows
+from penstock.graph.relational.planner.replace_set_operations import replace_set_operations
+
+RULES: tuple[Callable[[Node], Node], ...] = (
+    fold_constants,
+    replace_set_operations,
+    merge_projections,
+    push_filters,
+    recognise_ranks,
+    recognise_windows,
+    merge_projections,
+    recognise_joins,
+    prune_columns,
+    merge_projections,
+    make_calcs,
+)
+
+
+def optimise(node: Node) -> Node:
+    """Return the plan that is executed."""
+    for rule in RULES:
+        node = rule(node)
+    return node

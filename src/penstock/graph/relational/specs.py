@@ -1,0 +1,169 @@
+"""Descriptions of the operators of tables.
+
+Rows are tuples. On an edge that carries changes other than inserts, the kind of change stands
+behind the columns as a number: `INSERT`, `UPDATE_BEFORE`, `UPDATE_AFTER` or `DELETE`; odd numbers
+take a row back. An edge that carries inserts only has no such column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.graph.relational.codegen.program import Program
+from penstock.graph.specs import OperatorSpec
+
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
+
+
+@dataclass(frozen=True)
+class CalcSpec(OperatorSpec):
+    """Rows through one generated loop: `run(rows)`."""
+
+    program: Program
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec(OperatorSpec):
+    """A grouped aggregate: `run(keys, rows, data, changed, thaw, Frozen)`.
+
+    :param empty: the result for no rows at all, sent at the end in BATCH mode; None: nothing.
+    """
+
+    program: Program
+    is_global: bool = False
+    keyed = True
+
+
+@dataclass(frozen=True)
+class WatermarkSpec(OperatorSpec):
+    """Watermarks from rows: `calc(rows)` gives the watermark of each as a timestamp."""
+
+    program: Program
+    time: int
+
+
+@dataclass(frozen=True)
+class WindowTableSpec(OperatorSpec):
+    """Put the bounds of each window of a row behind its columns."""
+
+    kind: str
+    time: int
+    size: int
+    slide: int
+    offset: int
+    proctime: bool
+    zone: str | None  # of windows on TIMESTAMP_LTZ; None: TIMESTAMP
+
+
+@dataclass(frozen=True)
+class SessionTableSpec(OperatorSpec):
+    """The same for sessions: rows wait until their session has ended."""
+
+    time: int
+    gap: int
+    proctime: bool
+    zone: str | None
+    keyed = True
+
+
+@dataclass(frozen=True)
+class WindowAggregateSpec(OperatorSpec):
+    """An aggregate that is final when the window of its rows ends.
+
+    :param columns: positions of the group's columns in the input, in the order of the result.
+    :param end: position of window_end in the input.
+    """
+
+    program: Program
+    columns: tuple[int, ...]
+    end: int
+    proctime: bool
+    zone: str | None
+    keyed = True
+
+
+@dataclass(frozen=True)
+class JoinSpec(OperatorSpec):
+    """A regular join of two keyed inputs.
+
+    :param condition: `test(left, right)`, or None.
+    :param changes: whether each side carries kinds of changes.
+    """
+
+    kind: str
+    widths: tuple[int, int]
+    changes: tuple[bool, bool]
+    emits_kinds: bool
+    condition: Program | None
+    null_aware: bool = False
+    #: Positions of the keys of which none may be NULL for a match, by side.
+    strict_keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    keyed = True
+
+
+@dataclass(frozen=True)
+class RankSpec(OperatorSpec):
+    """The first rows of each partition. `order` gives what a row is sorted by."""
+
+    width: int
+    changes: bool
+    start: int
+    end: int
+    with_number: bool
+    update_before: bool
+    order: Program
+    function: str = "ROW_NUMBER"
+    keyed = True
+
+
+@dataclass(frozen=True)
+class DeduplicateSpec(OperatorSpec):
+    """One row a key: the first or the last."""
+
+    width: int
+    keep_last: bool
+    time: int | None  # None: processing time, the order of arrival
+    update_before: bool
+    keyed = True
+
+
+@dataclass(frozen=True)
+class LimitSpec(OperatorSpec):
+    """Some rows of all, in no order."""
+
+    width: int
+    changes: bool
+    start: int
+    end: int
+    keyed = True
+
+
+@dataclass(frozen=True)
+class MaterializeSpec(OperatorSpec):
+    """BATCH mode: the table that a changelog describes, as inserts when the input has ended."""
+
+    width: int
+    changes: bool
+    order: Program | None = None
+    offset: int = 0
+    fetch: int | None = None
+
+
+@dataclass(frozen=True)
+class NormalizeSpec(OperatorSpec):
+    """Upserts as a full changelog, by key."""
+
+    width: int
+    update_before: bool
+    keyed = True
+
+
+@dataclass(frozen=True)
+class ConvertSpec(OperatorSpec):
+    """Records of a stream to rows of a table, or back: `run(records, scope)`.
+
+    :param convert: a callable over an iterable and a scope that has the record's `timestamp`.
+    """
+
+    convert: Any

@@ -1,0 +1,32 @@
+"""From the description of a table's operator to the operator that does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.graph.relational import specs
+from penstock.runtime.operators.table.calc import CalcOperator, ConvertOperator
+from penstock.runtime.operators.table.deduplicate import DeduplicateOperator, NormalizeOperator
+from penstock.runtime.operators.table.group_aggregate import GroupAggregateOperator
+from penstock.runtime.operators.table.join import make_join_operator
+from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOperator
+from penstock.runtime.operators.table.rank import RankOperator
+from penstock.runtime.operators.table.sessions import SessionTableOperator
+from penstock.runtime.operators.table.watermarks import RowWatermarkOperator
+from penstock.runtime.operators.table.windows import WindowAggregateOperator, WindowTableOperator
+
+TABLE_OPERATORS: dict[Any, Any] = {
+    specs.CalcSpec: CalcOperator,
+    specs.ConvertSpec: ConvertOperator,
+    specs.GroupAggregateSpec: GroupAggregateOperator,
+    specs.WatermarkSpec: RowWatermarkOperator,
+    specs.WindowTableSpec: WindowTableOperator,
+    specs.SessionTableSpec: SessionTableOperator,
+    specs.WindowAggregateSpec: WindowAggregateOperator,
+    specs.JoinSpec: make_join_operator,
+    specs.RankSpec: RankOperator,
+    specs.DeduplicateSpec: DeduplicateOperator,
+    specs.NormalizeSpec: NormalizeOperator,
+    specs.LimitSpec: LimitOperator,
+    specs.MaterializeSpec: MaterializeOperator,
+}

@@ -1,0 +1,295 @@
+"""Tables that CREATE TABLE and descriptors describe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import ValidationError
+from penstock.graph.relational import types as t
+from penstock.graph.relational.algebra import Node, Project, Scan, SinkNode, Watermark, project
+from penstock.graph.relational.changelog import Changes
+from penstock.graph.relational.expressions import Expr, Literal, cast
+from penstock.graph.relational.physical import ChangelogNormalize
+from penstock.graph.relational.specs import ConvertSpec
+from penstock.graph.relational.translate import AddKind, Translated, Translator
+from penstock.graph.specs import Hash, SinkSpec, SourceSpec
+from penstock.graph.transformations import (
+    OperatorTransformation,
+    PartitionTransformation,
+    Transformation,
+)
+from penstock.table.factories.base import TableContext, TableSink, TableSource
+from penstock.table.factories.registry import REGISTRY
+from penstock.table.sql.expression_binder import ExpressionBinder
+from penstock.table.sql.scope import Scope
+
+if TYPE_CHECKING:
+    from penstock.table.table_environment import TableEnvironment
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: physical, computed (`expression`, a tree) or of metadata (`metadata`, its key)."""
+
+    name: str
+    type: t.LogicalType | None = None
+    expression: Any = None
+    expression_text: str = ""
+    metadata: str | None = None
+    virtual: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class CatalogTable:
+    """A table with its connector's options.
+
+    :param watermark: column, tree of the expression, and its text.
+    """
+
+    columns: tuple[Column, ...]
+    options: dict[str, str]
+    primary_key: tuple[str, ...] = ()
+    watermark: tuple[str, Any, str] | None = None
+    partition_keys: tuple[str, ...] = ()
+    comment: str | None = None
+    name: str = ""
+    temporary: bool = False
+    properties: dict[str, Any] = field(default_factory=dict)
+
+    def physical(self) -> t.RowType:
+        """Return the columns that the connector knows."""
+        fields = []
+        for column in self.columns:
+            if column.type is not None and column.metadata is None:
+                kind = column.type.not_null() if column.name in self.primary_key else column.type
+                fields.append(t.RowField(column.name, kind))
+        return t.RowType(tuple(fields), is_nullable=False)
+
+    def metadata_columns(self) -> list[Column]:
+        """Return the columns that the connector gives beside the physical ones."""
+        return [column for column in self.columns if column.metadata is not None]
+
+    def sink_schema(self) -> t.RowType:
+        """Return the columns that INSERT writes."""
+        fields = list(self.physical().fields)
+        fields += [
+            t.RowField(c.name, c.type) for c in self.metadata_columns()
+            if not c.virtual and c.type is not None
+        ]  # fmt: skip
+        return t.RowType(tuple(fields), is_nullable=False)
+
+    def context(self, t_env: TableEnvironment, hints: dict[str, str]) -> TableContext:
+        """Return the table as its connector sees it."""
+        return TableContext(
+            self.name, self.physical(), {**self.options, **hints}, self.primary_key,
+            self.partition_keys, tuple(c.metadata or c.name for c in self.metadata_columns()),
+            t_env.get_config().get_local_timezone(),
+            t_env._settings.is_streaming_mode(), t_env._env.get_parallelism(),
+        )  # fmt: skip
+
+    def scan(self, t_env: TableEnvironment, hints: dict[str, str]) -> Node:
+        """Return the node that reads the table: computed columns and watermarks included."""
+        context = self.context(t_env, hints)
+        source = REGISTRY.find(context).source(context)
+        lookup = REGISTRY.find(context).lookup(context)
+        fields = [*context.schema.fields]
+        fields += [t.RowField(c.name, c.type or t.STRING) for c in self.metadata_columns()]
+        schema = t.RowType(tuple(fields), is_nullable=False)
+        node: Node = Scan(schema, ConnectorTable(self.name, source, lookup))
+        if "U" in source.kinds and not source.update_before:
+            keys = tuple(schema.names().index(key) for key in self.primary_key)
+            node = ChangelogNormalize(schema, node, keys)
+        node = self._computed(node, t_env)
+        return self._with_watermark(node, t_env)
+
+    def _computed(self, node: Node, t_env: TableEnvironment) -> Node:
+        names = node.names()
+        if [column.name for column in self.columns] == names:
+            return node
+        binder = ExpressionBinder(Scope.of(node), t_env._catalogs.find_function)
+        exprs: list[Expr] = []
+        for column in self.columns:
+            if column.expression is not None:
+                exprs.append(binder.bind(column.expression))
+            else:
+                exprs.append(node.ref(names.index(column.name)))
+        return project(node, exprs, [column.name for column in self.columns])
+
+    def _with_watermark(self, node: Node, t_env: TableEnvironment) -> Node:
+        if self.watermark is None:
+            return node
+        name, tree, _ = self.watermark
+        if name not in node.names():
+            raise ValidationError(f"there is no column {name!r} for the watermark",
+                                  where=f"table {self.name}")  # fmt: skip
+        index = node.names().index(name)
+        kind = node.schema.fields[index].type
+        if not isinstance(kind, t.PointInTimeType) or kind.precision > 3:
+            raise ValidationError(
+                "a rowtime column is TIMESTAMP(3) or TIMESTAMP_LTZ(3)",
+                where=f"table {self.name}, column {name}",
+                got=kind.as_summary_string(),
+                todo=f"declare it so, or compute it: {name} AS CAST(... AS TIMESTAMP(3))",
+            )
+        binder = ExpressionBinder(Scope.of(node), t_env._catalogs.find_function)
+        expr = binder.bind(tree)
+        fields = list(node.schema.fields)
+        fields[index] = t.RowField(name, kind.as_attribute(t.TimeAttribute.ROWTIME))
+        schema = t.RowType(tuple(fields), is_nullable=False)
+        return Watermark(schema, node, index, cast(expr, kind.as_attribute(t.TimeAttribute.NONE)))
+
+    def sink(self, t_env: TableEnvironment, hints: dict[str, str] | None = None) -> SinkTable:
+        """Return the table as the target of rows."""
+        context = self.context(t_env, hints or {})
+        sink = REGISTRY.find(context).sink(context)
+        return SinkTable(self.name, self.sink_schema(), sink, self.primary_key)
+
+    def named(self, name: str) -> CatalogTable:
+        """Return the table under a name."""
+        return replace(self, name=name)
+
+
+class ConnectorTable:
+    """A connector's source as a table of a plan."""
+
+    def __init__(self, name: str, source: TableSource, lookup: Any = None) -> None:
+        self.name = name
+        self.kinds = source.kinds
+        self.lookup = lookup
+        self._source = source
+        self._made: tuple[Translator, Transformation] | None = None
+
+    def translate(self, translator: Translator, node: Scan) -> tuple[Transformation, Changes]:
+        """Return the rows of the connector."""
+        source = self._source
+        operator = translator.add(node, SourceSpec(source.source), [], name=self.name)
+        if not source.source.parallel:
+            operator.force_non_parallel()
+        elif source.parallelism is not None:
+            operator.set_parallelism(source.parallelism)
+        return operator, Changes(source.kinds, source.update_before)
+
+
+class SinkTable:
+    """A connector's sink as the target of rows."""
+
+    def __init__(
+        self, name: str, schema: t.RowType, sink: TableSink, primary_key: tuple[str, ...]
+    ) -> None:
+        self.name = name
+        self.schema = schema
+        self._sink = sink
+        self._key = tuple(schema.names().index(k) for k in primary_key if k in schema.names())
+
+    def wants_update_before(self) -> bool:
+        """Whether the row before each update must come along."""
+        return self._sink.update_before
+
+    def check_changes(self, changes: Changes, node: Node) -> None:
+        """Refuse changes that the sink cannot take.
+
+        :raises ValidationError: if the query updates and the sink only appends.
+        """
+        missing = changes.kinds - self._sink.kinds
+        if missing:
+            words = {"U": "update", "D": "delete", "I": "insert"}
+            raise ValidationError(
+                f"the table {self.name!r} takes inserts only, and the query makes "
+                f"{' and '.join(words[k] for k in sorted(missing, reverse=True))} changes",
+                where=f"INSERT INTO {self.name}",
+                got=f"changes {changes} of a query with columns {', '.join(node.names())}",
+                todo="write to a table with a primary key (upsert-kafka, jdbc), or use a window",
+            )
+
+    def add_sink(
+        self, translator: Translator, node: SinkNode, done: Translated
+    ) -> OperatorTransformation:
+        """Add the sink behind the rows."""
+        source = done.source
+        if self._sink.with_kinds and not done.has_kinds:
+            source = translator.add(node, ConvertSpec(AddKind()), [source], name="AddKind")
+        if self._key and done.has_kinds:
+            source = PartitionTransformation(source, Hash(RowKey(self._key)))
+        operator = translator.add(node, SinkSpec(self._sink.sink), [source], name=self.name)
+        if self._sink.parallelism is not None:
+            operator.set_parallelism(self._sink.parallelism)
+        return operator
+
+
+@dataclass(frozen=True)
+class RowKey:
+    """The primary key of a row."""
+
+    columns: tuple[int, ...]
+
+    def get_key(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values of the key."""
+        return tuple(row[i] for i in self.columns)
+
+
+def fitted(node: Node, schema: t.RowType, columns: tuple[str, ...], where: str) -> Node:
+    """Return a query's rows as rows of a table: in order, cast, missing columns NULL.
+
+    :raises ValidationError: if a column is missing or its type does not fit.
+    """
+    from_names = list(columns) or schema.names()
+    if len(node.schema.fields) != len(from_names):
+        raise ValidationError(
+            "the query has another number of columns than the table",
+            where=where,
+            got=f"{len(node.schema.fields)} columns for {', '.join(from_names)}",
+            todo="select one value for every column, or name the columns: INSERT INTO t (a, b)",
+        )
+    exprs: list[Expr] = []
+    for column in schema.fields:
+        if column.name in from_names:
+            exprs.append(_implicit(node.ref(from_names.index(column.name)), column, where))
+        else:
+            exprs.append(null_of(column, where))
+    done = project(node, exprs, schema.names())
+    fields = tuple(
+        t.RowField(c.name, c.type.with_nullability(e.type.is_nullable or c.type.is_nullable))
+        for c, e in zip(schema.fields, exprs, strict=True)
+    )
+    if isinstance(done, Project):
+        return replace(done, schema=t.RowType(fields, is_nullable=False))
+    return done
+
+
+def _implicit(value: Expr, column: t.RowField, where: str) -> Expr:
+    source, target = value.type, column.type
+    if not can_store(source, target):
+        raise ValidationError(
+            f"the query's type for column {column.name!r} does not fit the table's",
+            where=where,
+            got=f"{source.as_summary_string()} for {target.as_summary_string()}",
+            todo=f"cast it: CAST(... AS {target.nullable()})",
+        )
+    return cast(value, target)
+
+
+def can_store(source: t.LogicalType, target: t.LogicalType) -> bool:
+    """Tell whether values of a type go into a column of another without being asked for."""
+    if isinstance(source, t.NullType):
+        return True
+    if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
+        return True
+    groups: list[Any] = [
+        t.CharacterType, t.BinaryStringType, t.PointInTimeType, t.BooleanType, t.DateType,
+        t.TimeType, t.YearMonthIntervalType, t.DayTimeIntervalType, t.MapType, t.ArrayType,
+        t.MultisetType, t.RowType, t.RawType,
+    ]  # fmt: skip
+    return any(isinstance(source, g) and isinstance(target, g) for g in groups)
+
+
+def null_of(column: t.RowField, where: str) -> Expr:
+    """Return the value of a column that INSERT does not name."""
+    if not column.type.is_nullable:
+        raise ValidationError(
+            f"column {column.name!r} is NOT NULL and the statement gives it no value",
+            where=where,
+            todo=f"add {column.name} to the columns of the statement",
+        )
+    return Literal(None, column.type)

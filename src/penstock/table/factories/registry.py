@@ -1,0 +1,12 @@
+"""All connectors of CREATE TABLE."""
+
+from __future__ import annotations
+
+from penstock.table.factories.base import FactoryRegistry
+from penstock.table.factories.datagen import DatagenFactory
+from penstock.table.factories.filesystem import FilesystemFactory
+from penstock.table.factories.printing import BlackholeFactory, PrintFactory
+
+REGISTRY = FactoryRegistry()
+for _factory in (DatagenFactory(), PrintFactory(), BlackholeFactory(), FilesystemFactory()):
+    REGISTRY.add(_factory)

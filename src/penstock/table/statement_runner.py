@@ -1,0 +1,393 @@
+"""Run statements other than queries."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.common import Row
+from penstock.errors import CatalogError, ValidationError
+from penstock.graph.relational import types as t
+from penstock.table.catalog_manager import Database, InMemoryCatalog, View, hint
+from penstock.table.catalog_table import CatalogTable, fitted
+from penstock.table.result_kind import ResultKind
+from penstock.table.sql import statements as st
+from penstock.table.table_definition import alter_table, create_table_statement, define_table
+from penstock.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from penstock.table.table_environment import TableEnvironment
+
+_OK = t.RowType.of(("result", t.STRING))
+
+
+def ok() -> TableResult:
+    """Return the result of a statement that has nothing to show."""
+    return TableResult(_OK, [Row("OK")], kind=ResultKind.SUCCESS)
+
+
+def listed(name: str, values: Sequence[Any]) -> TableResult:
+    """Return a result of one column."""
+    return TableResult(t.RowType.of((name, t.STRING)), [Row(value) for value in values])
+
+
+def run_statement(t_env: TableEnvironment, statement: st.Statement) -> TableResult:
+    """Run one statement."""
+    runner = _RUNNERS.get(type(statement))
+    if runner is None:
+        raise ValidationError("this statement is not supported", got=str(statement))
+    return runner(t_env, statement)
+
+
+# ---- queries and inserts
+
+
+def _query(t_env: TableEnvironment, statement: st.Query) -> TableResult:
+    return t_env._planner.collect(t_env._bind(statement.tree))
+
+
+def bound_insert(t_env: TableEnvironment, statement: st.Insert) -> tuple[Any, Any]:
+    """Return the rows of an INSERT and the table that they go to."""
+    return insert_into(
+        t_env, statement.target, t_env._bind(statement.query.tree), statement.columns
+    )
+
+
+def insert_into(
+    t_env: TableEnvironment, target: tuple[str, ...], node: Any, columns: tuple[str, ...] = ()
+) -> tuple[Any, Any]:
+    """Return rows that fit a table, and the table as a sink."""
+    entry = t_env._catalogs.find(target)
+    name = ".".join(target)
+    if entry is None:
+        known = t_env._catalogs.table_names()
+        raise ValidationError(f"there is no table {name!r}", todo=hint(target[-1], known))
+    if not isinstance(entry, CatalogTable):
+        raise ValidationError(
+            f"{name!r} is a view and cannot be written to", todo="INSERT INTO a table"
+        )
+    sink = entry.sink(t_env)
+    return fitted(node, sink.schema, columns, f"INSERT INTO {name}"), sink
+
+
+def _insert(t_env: TableEnvironment, statement: st.Insert) -> TableResult:
+    node, sink = bound_insert(t_env, statement)
+    return started(t_env, [(node, sink)])
+
+
+def started(t_env: TableEnvironment, sinks: list[tuple[Any, Any]]) -> TableResult:
+    """Start a job of inserts; the result says how many rows of each are known: -1."""
+    names = [f"{sink.name}" for _, sink in sinks]
+    handle = t_env._planner.insert(sinks, f"insert-into_{','.join(names)}")
+    schema = t.RowType.of(*((name, t.BIGINT) for name in names))
+    return TableResult(
+        schema,
+        [Row(*([-1] * len(names)))],
+        kind=ResultKind.SUCCESS_WITH_CONTENT,
+        handle=handle,
+    )
+
+
+def _statement_set(t_env: TableEnvironment, statement: st.StatementSetStatement) -> TableResult:
+    return started(t_env, [bound_insert(t_env, insert) for insert in statement.inserts])
+
+
+# ---- tables and views
+
+
+def _create_table(t_env: TableEnvironment, statement: st.CreateTable) -> TableResult:
+    table = define_table(t_env, statement)
+    created = t_env._catalogs.create(
+        statement.name, table, temporary=statement.temporary,
+        if_not_exists=statement.if_not_exists, replace=statement.replace,
+    )  # fmt: skip
+    if statement.query is not None and created:
+        node = t_env._bind(statement.query.tree)
+        return started(t_env, [insert_into(t_env, statement.name, node)])
+    return ok()
+
+
+def _create_view(t_env: TableEnvironment, statement: st.CreateView) -> TableResult:
+    node = t_env._bind(statement.query.tree)
+    if statement.columns:
+        node = t_env._renamed(node, list(statement.columns))
+    t_env._catalogs.create(
+        statement.name, View(node, statement.query.text, statement.comment),
+        temporary=statement.temporary, if_not_exists=statement.if_not_exists,
+        replace=statement.replace,
+    )  # fmt: skip
+    return ok()
+
+
+def _drop(t_env: TableEnvironment, statement: st.Drop) -> TableResult:
+    catalogs = t_env._catalogs
+    if statement.kind in ("TABLE", "VIEW"):
+        entry = catalogs.find(statement.name)
+        if entry is not None and isinstance(entry, View) is not (statement.kind == "VIEW"):
+            kind = "view" if isinstance(entry, View) else "table"
+            raise CatalogError(
+                f"{'.'.join(statement.name)!r} is a {kind}", todo=f"use DROP {kind.upper()}"
+            )
+        temporary = True if statement.temporary else None
+        catalogs.drop(statement.name, temporary=temporary, if_exists=statement.if_exists)
+    elif statement.kind == "FUNCTION":
+        t_env._drop_function(statement.name, statement.if_exists)
+    elif statement.kind == "DATABASE":
+        _drop_database(t_env, statement)
+    elif statement.name[0] not in catalogs.catalogs:
+        if not statement.if_exists:
+            catalogs.catalog(statement.name[0])
+    elif statement.name[0] == catalogs.current_catalog:
+        raise CatalogError("the current catalog cannot be dropped", todo="USE CATALOG another one")
+    else:
+        del catalogs.catalogs[statement.name[0]]
+    return ok()
+
+
+def _drop_database(t_env: TableEnvironment, statement: st.Drop) -> None:
+    catalogs = t_env._catalogs
+    catalog = statement.name[0] if len(statement.name) == 2 else catalogs.current_catalog
+    name = statement.name[-1]
+    databases = catalogs.catalog(catalog).databases
+    if name not in databases:
+        if not statement.if_exists:
+            catalogs.database(catalog, name)
+        return
+    if databases[name].tables and not statement.cascade:
+        raise CatalogError(
+            f"the database {name!r} is not empty",
+            got=f"tables {', '.join(sorted(databases[name].tables))}",
+            todo="drop them first, or use CASCADE",
+        )
+    del databases[name]
+
+
+def _alter_table(t_env: TableEnvironment, statement: st.AlterTable) -> TableResult:
+    catalogs = t_env._catalogs
+    entry = catalogs.find(statement.name)
+    if not isinstance(entry, CatalogTable):
+        if statement.if_exists:
+            return ok()
+        raise CatalogError(
+            f"there is no table {'.'.join(statement.name)!r}",
+            todo=hint(statement.name[-1], catalogs.table_names()),
+        )
+    temporary = catalogs.qualify(statement.name) in catalogs.temporary_tables
+    if statement.action == "rename":
+        catalogs.drop(statement.name, temporary=temporary, if_exists=False)
+        target = (*statement.name[:-1], statement.new_name[-1])
+        catalogs.create(target, entry.named(".".join(target)), temporary=temporary)
+        return ok()
+    changed = alter_table(t_env, entry, statement)
+    catalogs.create(statement.name, changed, temporary=temporary, replace=True)
+    return ok()
+
+
+def _alter_view(t_env: TableEnvironment, statement: st.AlterView) -> TableResult:
+    catalogs = t_env._catalogs
+    entry = catalogs.find(statement.name)
+    if not isinstance(entry, View):
+        raise CatalogError(f"there is no view {'.'.join(statement.name)!r}")
+    temporary = catalogs.qualify(statement.name) in catalogs.temporary_tables
+    if statement.new_name:
+        catalogs.drop(statement.name, temporary=temporary, if_exists=False)
+        catalogs.create(statement.new_name, entry, temporary=temporary)
+    elif statement.query is not None:
+        view = View(t_env._bind(statement.query.tree), statement.query.text, entry.comment)
+        catalogs.create(statement.name, view, temporary=temporary, replace=True)
+    return ok()
+
+
+# ---- functions, databases, catalogs
+
+
+def _create_function(t_env: TableEnvironment, statement: st.CreateFunction) -> TableResult:
+    t_env._create_function(statement)
+    return ok()
+
+
+def _alter_function(t_env: TableEnvironment, statement: st.AlterFunction) -> TableResult:
+    t_env._drop_function(statement.function.name, statement.if_exists)
+    t_env._create_function(statement.function)
+    return ok()
+
+
+def _create_database(t_env: TableEnvironment, statement: st.CreateDatabase) -> TableResult:
+    catalogs = t_env._catalogs
+    catalog = statement.name[0] if len(statement.name) == 2 else catalogs.current_catalog
+    databases = catalogs.catalog(catalog).databases
+    if statement.name[-1] in databases:
+        if not statement.if_not_exists:
+            raise CatalogError(f"there is a database {statement.name[-1]!r} already")
+        return ok()
+    databases[statement.name[-1]] = Database(comment=statement.comment, options=statement.options)
+    return ok()
+
+
+def _alter_database(t_env: TableEnvironment, statement: st.AlterDatabase) -> TableResult:
+    catalogs = t_env._catalogs
+    catalog = statement.name[0] if len(statement.name) == 2 else catalogs.current_catalog
+    catalogs.database(catalog, statement.name[-1]).options.update(statement.options)
+    return ok()
+
+
+def _create_catalog(t_env: TableEnvironment, statement: st.CreateCatalog) -> TableResult:
+    kind = statement.options.get("type", "generic_in_memory")
+    if kind != "generic_in_memory":
+        raise CatalogError(
+            f"there is no catalog of type {kind!r}", todo="use 'type' = 'generic_in_memory'"
+        )
+    catalogs = t_env._catalogs.catalogs
+    if statement.name in catalogs:
+        if not statement.if_not_exists:
+            raise CatalogError(f"there is a catalog {statement.name!r} already")
+        return ok()
+    first = statement.options.get("default-database", "default")
+    catalogs[statement.name] = InMemoryCatalog(
+        {first: Database()}, first, statement.comment, dict(statement.options)
+    )
+    return ok()
+
+
+def _use(t_env: TableEnvironment, statement: st.Use) -> TableResult:
+    if statement.kind == "CATALOG":
+        t_env._catalogs.use_catalog(statement.name[0])
+    elif statement.kind == "DATABASE":
+        t_env._catalogs.use_database(statement.name)
+    else:
+        t_env.use_modules(*statement.name)
+    return ok()
+
+
+def _load(t_env: TableEnvironment, statement: st.LoadModule) -> TableResult:
+    t_env.load_module(statement.name)
+    return ok()
+
+
+def _unload(t_env: TableEnvironment, statement: st.UnloadModule) -> TableResult:
+    t_env.unload_module(statement.name)
+    return ok()
+
+
+# ---- SHOW, DESCRIBE, EXPLAIN, SET
+
+
+def _show(t_env: TableEnvironment, statement: st.Show) -> TableResult:
+    catalogs = t_env._catalogs
+    kind = statement.kind
+    if kind in ("CREATE TABLE", "CREATE VIEW"):
+        return listed("result", [create_table_statement(t_env, statement.name)])
+    if kind == "COLUMNS":
+        return _describe(t_env, st.Describe("TABLE", statement.name), statement)
+    if kind == "CURRENT CATALOG":
+        return listed("current catalog name", [catalogs.current_catalog])
+    if kind == "CURRENT DATABASE":
+        return listed("current database name", [catalogs.current_database])
+    catalog, database = catalogs.current_catalog, catalogs.current_database
+    if statement.name and kind != "DATABASES":
+        database = statement.name[-1]
+        catalog = statement.name[0] if len(statement.name) == 2 else catalog
+    names: dict[str, Callable[[], list[str]]] = {
+        "CATALOGS": lambda: sorted(catalogs.catalogs),
+        "DATABASES": lambda: sorted(
+            catalogs.catalog(statement.name[0] if statement.name else catalog).databases
+        ),
+        "TABLES": lambda: catalogs.names_in(catalog, database),
+        "VIEWS": t_env.list_views,
+        "FUNCTIONS": t_env.list_functions,
+        "USER FUNCTIONS": t_env.list_user_defined_functions,
+        "MODULES": t_env.list_modules,
+        "FULL MODULES": t_env.list_modules,
+        "JARS": list,
+        "PARTITIONS": list,
+        "PROCEDURES": list,
+        "JOBS": list,
+    }
+    if kind not in names:
+        raise ValidationError(f"SHOW {kind} is not supported")
+    title = kind.lower().removesuffix("s").replace("user ", "").replace("full ", "") + " name"
+    return listed(title, [n for n in names[kind]() if _is_like(n, statement)])
+
+
+def _is_like(name: str, statement: st.Show) -> bool:
+    if statement.like is None:
+        return True
+    pattern = re.escape(statement.like).replace("%", ".*").replace("_", ".")
+    return (re.fullmatch(pattern, name) is not None) is not statement.not_like
+
+
+def _describe(
+    t_env: TableEnvironment, statement: st.Describe, show: st.Show | None = None
+) -> TableResult:
+    schema, keys, extras = t_env._described(statement.name)
+    columns = t.RowType.of(
+        ("name", t.STRING), ("type", t.STRING), ("null", t.BOOLEAN), ("key", t.STRING),
+        ("extras", t.STRING), ("watermark", t.STRING),
+    )  # fmt: skip
+    rows = []
+    for column in schema.fields:
+        if show is not None and not _is_like(column.name, show):
+            continue
+        extra, watermark = extras.get(column.name, (None, None))
+        key = f"PRI({', '.join(keys)})" if column.name in keys else None
+        text = column.type.nullable().as_summary_string()
+        rows.append(Row(column.name, text, column.type.is_nullable, key, extra, watermark))
+    return TableResult(columns, rows)
+
+
+def _explain(t_env: TableEnvironment, statement: st.Explain) -> TableResult:
+    return listed("result", [t_env._explained(statement.statement, statement.details)])
+
+
+def _set(t_env: TableEnvironment, statement: st.SetOption) -> TableResult:
+    if statement.key is None:
+        settings = t_env.get_config().to_map()
+        schema = t.RowType.of(("key", t.STRING), ("value", t.STRING))
+        return TableResult(schema, [Row(k, v) for k, v in sorted(settings.items())])
+    t_env.get_config().set(statement.key, statement.value)
+    return ok()
+
+
+def _reset(t_env: TableEnvironment, statement: st.ResetOption) -> TableResult:
+    configuration = t_env.get_config().get_configuration()
+    for key in [statement.key] if statement.key else list(t_env.get_config().to_map()):
+        configuration.remove_config(key)
+    return ok()
+
+
+def _jar(t_env: TableEnvironment, statement: st.Jar) -> TableResult:
+    warnings.warn(f"{statement.action} JAR has no effect: there is no JVM to load it", stacklevel=2)
+    return ok()
+
+
+def _unsupported(t_env: TableEnvironment, statement: st.Unsupported) -> TableResult:
+    raise ValidationError(statement.what, got=statement.text, todo=statement.todo)
+
+
+_RUNNERS: dict[type, Callable[[Any, Any], TableResult]] = {
+    st.Query: _query,
+    st.Insert: _insert,
+    st.StatementSetStatement: _statement_set,
+    st.CreateTable: _create_table,
+    st.CreateView: _create_view,
+    st.CreateFunction: _create_function,
+    st.CreateDatabase: _create_database,
+    st.CreateCatalog: _create_catalog,
+    st.Drop: _drop,
+    st.AlterTable: _alter_table,
+    st.AlterView: _alter_view,
+    st.AlterFunction: _alter_function,
+    st.AlterDatabase: _alter_database,
+    st.Use: _use,
+    st.LoadModule: _load,
+    st.UnloadModule: _unload,
+    st.Show: _show,
+    st.Describe: _describe,
+    st.Explain: _explain,
+    st.SetOption: _set,
+    st.ResetOption: _reset,
+    st.Jar: _jar,
+    st.Unsupported: _unsupported,
+}

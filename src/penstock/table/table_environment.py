@@ -1,0 +1,230 @@
+"""The environment of tables: where they come from, and where statements run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.common import Configuration, Row
+from penstock.connectors.collection import CollectionSource
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.errors import CatalogError, ValidationError
+from penstock.graph.relational import types as t
+from penstock.graph.relational.algebra import Node, Scan, project
+from penstock.graph.specs import SourceSpec
+from penstock.graph.transformations import OperatorTransformation
+from penstock.table.bridge import RecordsToRows, StreamTable
+from penstock.table.catalog_manager import CatalogManager, View, hint
+from penstock.table.catalog_table import CatalogTable
+from penstock.table.environment_names import EnvironmentNames, parts_of
+from penstock.table.environment_settings import EnvironmentSettings
+from penstock.table.explain import explain
+from penstock.table.explain_detail import ExplainDetail
+from penstock.table.planning import Planner
+from penstock.table.sql import statements as st
+from penstock.table.sql.from_binder import BindContext
+from penstock.table.sql.parser import parse_statement
+from penstock.table.sql.query_binder import bind_query
+from penstock.table.statement_runner import bound_insert, run_statement
+from penstock.table.statement_set import StatementSet
+from penstock.table.table import Table
+from penstock.table.table_config import TableConfig
+from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_result import TableResult
+from penstock.table.type_conversion import of_rows
+
+_numbers = itertools.count(1)
+
+
+class TableEnvironment(EnvironmentNames):
+    """Create tables, run SQL.
+
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env.execute_sql("CREATE VIEW v AS SELECT 1 AS one").get_result_kind().name
+    'SUCCESS'
+    >>> t_env.list_views()
+    ['v']
+    """
+
+    def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:
+        self._env = env
+        self._settings = settings
+        self._config = TableConfig(Configuration())
+        self._config.add_configuration(settings.get_configuration())
+        catalogs = CatalogManager(
+            settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
+        )
+        super().__init__(catalogs)
+        self._planner = Planner(env, self._config, batch=not settings.is_streaming_mode())
+
+    @staticmethod
+    def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
+        """Return an environment."""
+        settings = environment_settings
+        if isinstance(settings, Configuration):
+            settings = EnvironmentSettings.new_instance().with_configuration(settings).build()
+        env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
+        return TableEnvironment(env, settings)
+
+    def get_config(self) -> TableConfig:
+        """Return the settings."""
+        return self._config
+
+    # ---- tables --------------------------------------------------------------------------------
+
+    def from_elements(
+        self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True
+    ) -> Table:
+        """Return a table of rows of the program.
+
+        :param schema: names of the columns, a row type, or None: names `_1`, `_2` ...
+        :param verify_schema: whether values are checked; they are converted in any case.
+        """
+        rows = [_as_record(element) for element in elements]
+        row_type = self._row_type(rows, schema)
+        source = OperatorTransformation(
+            "Collection Source", SourceSpec(CollectionSource(rows)), [], 1
+        )
+        source.force_non_parallel()
+        name = f"Unregistered_Collection_{next(_numbers)}"
+        origins: tuple[Any, ...] = tuple(range(len(row_type.fields)))
+        if rows and isinstance(rows[0], dict):
+            origins = tuple(row_type.names())
+        table = StreamTable(name, source, RecordsToRows(row_type, origins))
+        return Table(Scan(row_type, table), self)
+
+    def _row_type(self, rows: list[Any], schema: Any) -> t.RowType:
+        if isinstance(schema, t.RowType):
+            return t.RowType(schema.fields, is_nullable=False)
+        if isinstance(schema, t.LogicalType):
+            return t.RowType.of(("f0", schema), is_nullable=False)
+        inferred = of_rows(rows)
+        if inferred is None:
+            raise ValidationError(
+                "the type of a table without rows is not known",
+                todo="pass a schema: DataTypes.ROW([DataTypes.FIELD(...), ...])",
+            )
+        names = list(schema) if schema else inferred.names()
+        names += [f"_{i + 1}" for i in range(len(names), len(inferred.fields))]
+        return t.RowType.of(*zip(names, inferred.children(), strict=False), is_nullable=False)
+
+    def from_path(self, path: str) -> Table:
+        """Return a registered table or view."""
+        node = self._table_node(parts_of(path), {})
+        if node is None:
+            raise ValidationError(
+                f"there is no table {path!r}",
+                todo=hint(parts_of(path)[-1], self._catalogs.table_names()),
+            )
+        return Table(node, self)
+
+    scan = from_path
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """Return the table that a descriptor describes, without registering it."""
+        table = descriptor.table(self, f"Unregistered_{next(_numbers)}")
+        return Table(table.scan(self, {}), self)
+
+    # ---- SQL -----------------------------------------------------------------------------------
+
+    def sql_query(self, query: str) -> Table:
+        """Return the table that a query describes.
+
+        :raises SqlParseError: if it is no SQL.
+        :raises ValidationError: if a name or a type is wrong.
+        """
+        statement = parse_statement(query)
+        if not isinstance(statement, st.Query):
+            raise ValidationError(
+                "sql_query() takes a query", got=query, todo="run statements with execute_sql()"
+            )
+        return Table(self._bind(statement.tree), self)
+
+    def execute_sql(self, stmt: str) -> TableResult:
+        """Run one statement.
+
+        A query starts a job whose rows the result collects; INSERT starts a job and returns at
+        once.
+        """
+        return run_statement(self, parse_statement(stmt))
+
+    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
+        """Return the plans of a query or an INSERT."""
+        return self._explained(parse_statement(stmt), [detail.name for detail in extra_details])
+
+    def create_statement_set(self) -> StatementSet:
+        """Return an empty set of inserts that run as one job."""
+        return StatementSet(self)
+
+    def _explained(self, statement: st.Statement, details: Iterable[str]) -> str:
+        if isinstance(statement, st.Explain):
+            return self._explained(statement.statement, [*details, *statement.details])
+        if isinstance(statement, st.Insert):
+            return explain(self, [bound_insert(self, statement)], list(details))
+        if isinstance(statement, st.StatementSetStatement):
+            inserts = [bound_insert(self, insert) for insert in statement.inserts]
+            return explain(self, inserts, list(details))
+        if isinstance(statement, st.Query):
+            return explain(self, [self._bind(statement.tree)], list(details))
+        raise ValidationError(
+            "only queries and inserts have a plan", got=type(statement).__name__,
+            todo="explain a SELECT or an INSERT",
+        )  # fmt: skip
+
+    # ---- for the modules of this package -------------------------------------------------------
+
+    def _bind(self, tree: Any) -> Node:
+        return bind_query(tree, self._context())
+
+    def _context(self) -> BindContext:
+        return BindContext(
+            self._table_node, self._catalogs.find_function, self._catalogs.table_names
+        )
+
+    def _table_node(self, parts: tuple[str, ...], hints: dict[str, str]) -> Node | None:
+        entry = self._catalogs.find(parts)
+        if entry is None:
+            return None
+        if isinstance(entry, View):
+            return entry.node
+        node: Node = entry.scan(self, hints)
+        return node
+
+    def _renamed(self, node: Node, names: list[str]) -> Node:
+        if len(names) != len(node.schema.fields):
+            raise ValidationError(
+                f"the query has {len(node.schema.fields)} columns",
+                got=f"{len(names)} names: {', '.join(names)}",
+                todo="give every column a name",
+            )
+        return project(node, node.refs(), names)
+
+    def _described(
+        self, name: tuple[str, ...]
+    ) -> tuple[t.RowType, tuple[str, ...], dict[str, tuple[str | None, str | None]]]:
+        entry = self._catalogs.find(name)
+        node = self._table_node(name, {})
+        if node is None:
+            raise CatalogError(
+                f"there is no table {'.'.join(name)!r}",
+                todo=hint(name[-1], self._catalogs.table_names()),
+            )
+        extras: dict[str, tuple[str | None, str | None]] = {}
+        keys: tuple[str, ...] = ()
+        if isinstance(entry, CatalogTable):
+            keys = entry.primary_key
+            for column in entry.columns:
+                extra = f"AS {column.expression_text}" if column.expression is not None else None
+                if column.metadata is not None:
+                    extra = f"METADATA FROM '{column.metadata}'"
+                mark = entry.watermark
+                watermark = mark[2] if mark is not None and mark[0] == column.name else None
+                extras[column.name] = (extra, watermark)
+        return node.schema, keys, extras
+
+
+def _as_record(element: Any) -> Any:
+    if isinstance(element, list):
+        return tuple(element)
+    return element if isinstance(element, tuple | Row | dict) else (element,)
