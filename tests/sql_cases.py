@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.common import Row
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 
@@ -100,7 +101,18 @@ def run_case(
         )
     for statement in case.statements:
         t_env.execute_sql(statement)
-    return [str(row) for row in t_env.execute_sql(case.query).collect()]
+    return [show(row) for row in t_env.execute_sql(case.query).collect()]
+
+
+def show(row: Row) -> str:
+    """Return a row with its kind."""
+    return f"{row.get_row_kind()}[{', '.join(map(_cell, row))}]"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def final_table(changes: list[str]) -> list[str]:
