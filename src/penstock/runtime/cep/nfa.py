@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.pattern.conditions import IterativeCondition
+from penstock.core.pattern.conditions import IterativeCondition, NotCondition, TrueCondition
 from penstock.core.pattern.skip import AfterMatchSkipStrategy
 from penstock.runtime.cep.conditions import Check, Conditions
 from penstock.runtime.cep.dewey import FIRST, add_stage, increase
@@ -44,7 +44,7 @@ class _Node:
     """A state, ready to be entered."""
 
     __slots__ = ("edges", "has_proceed", "is_final", "is_pending", "is_start", "is_stop", "name",
-                 "stage", "window")  # fmt: skip
+                 "stage", "waits_unless", "window")  # fmt: skip
 
     def __init__(self, state: State, window: int | None) -> None:
         self.name = state.name
@@ -56,6 +56,8 @@ class _Node:
         self.is_stop = state.kind is StateKind.STOP
         self.edges: list[_Edge] = []
         self.has_proceed = False
+        #: Where that is so simple: a match stays here as it is unless this accepts the event.
+        self.waits_unless: Check | None = None
 
 
 class _Context(IterativeCondition.Context):
@@ -101,6 +103,8 @@ class NFA:
                 target = self._nodes[transition.target.name]
                 node.edges.append(_Edge(transition.action, check, node, target))
             node.has_proceed = any(edge.proceeds for edge in node.edges)
+            if _waits_for_one_condition(state):
+                node.waits_unless = node.edges[0].check
         self._start: PartialMatch = (NO_EVENT, automaton.start.name, FIRST, None)
         self._window = automaton.window
         self._has_state_windows = bool(automaton.state_windows)
@@ -189,6 +193,10 @@ class NFA:
                 conditions.of_match.clear()
                 context.enter(state, match)
             node = nodes[match[1]]
+            accepts = node.waits_unless
+            if accepts is not None and not accepts(event):
+                push(rest, match)
+                continue
             edges = _open_edges(node, event)
             if not edges:
                 if node.is_start:
@@ -200,8 +208,7 @@ class NFA:
             if len(edges) == 1 and edges[0].target is node and not edges[0].takes:
                 push(rest, match)  # it waits on, unchanged
                 continue
-            if not changed:
-                changed = True
+            changed = True
             if event_id is None:
                 event_id = state.next_event_id(time)
             self._follow(state, match, node, edges, event, event_id, rest, complete)
@@ -314,6 +321,21 @@ class NFA:
             results.append(buffer.events(found))
             buffer.release(last, version)
         return results
+
+
+def _waits_for_one_condition(state: State) -> bool:
+    """Tell whether an event that the first transition does not accept leaves all as it is."""
+    if not state.transitions or state.transitions[0].action is not Action.TAKE:
+        return False
+    take, *others = state.transitions
+    if state.kind is StateKind.START:
+        return not others
+    if len(others) != 1 or others[0].action is not Action.IGNORE or others[0].target is not state:
+        return False
+    passed_over = others[0].condition
+    if isinstance(passed_over, NotCondition):
+        return passed_over.condition is take.condition
+    return isinstance(passed_over, TrueCondition)
 
 
 def _open_edges(node: _Node, event: Any) -> list[_Edge]:

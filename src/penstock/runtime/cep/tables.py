@@ -15,9 +15,10 @@ from penstock.runtime.state.tables import TABLES, Table
 
 
 class EventQueueTable(Table):
-    """The events of each key that are not processed yet, by time.
+    """The events of each key that are not processed yet.
 
-    An event that is processed in the batch that it came in is never pickled.
+    Those of this batch wait as they came: most are processed before it ends, and are never pickled.
+    The others are sorted in by time when the batch is over.
     """
 
     kind = "cep-queue"
@@ -25,66 +26,91 @@ class EventQueueTable(Table):
     def __init__(self) -> None:
         super().__init__()
         self.data: dict[Any, dict[int, list[Any]]] = {}
-        #: The times of each key's events, sorted.
-        self.times: dict[Any, list[int]] = {}
-        #: Keys and times at which events were added since the last delta.
-        self.added: list[tuple[Any, int]] = []
-        self._logged: set[tuple[Any, int]] = set()
+        self._times: dict[Any, list[int]] = {}  # of each key's events in `data`, sorted
+        self._fresh: dict[Any, list[tuple[int, Any]]] = {}
+        self._first: dict[Any, int] = {}  # the time of each key's earliest event
         self._removed: list[tuple[Any, int]] = []
 
     def add(self, key: Any, time: int, event: Any) -> bool:
-        """Add an event, and tell whether it is the earliest of its key."""
-        self.added.append((key, time))
-        times = self.times.get(key)
-        if times is None:
-            self.times[key] = [time]
-            self.data[key] = {time: [event]}
-            return True
-        queue = self.data[key]
-        events = queue.get(time)
-        if events is not None:
-            events.append(event)
-            return False
-        queue[time] = [event]
-        if time > times[-1]:
-            times.append(time)
-            return False
-        insort(times, time)
-        return times[0] == time
-
-    def take(self, key: Any, until: int) -> list[tuple[int, list[Any]]]:
-        """Remove and return the events of a key up to a time, in the order of their times."""
-        times = self.times.get(key)
-        if times is None or times[0] > until:
-            return []
-        queue = self.data[key]
-        if times[-1] <= until:
-            del self.times[key], self.data[key]
-            due = times
+        """Add an event, and tell whether it is earlier than all others of its key."""
+        fresh = self._fresh.get(key)
+        if fresh is None:
+            self._fresh[key] = [(time, event)]
         else:
-            count = bisect_right(times, until)
-            due = times[:count]
+            fresh.append((time, event))
+        first = self._first.get(key)
+        if first is not None and first <= time:
+            return False
+        self._first[key] = time
+        return True
+
+    def first_time(self, key: Any) -> int | None:
+        """Return the time of a key's earliest event."""
+        return self._first.get(key)
+
+    def take(self, key: Any, until: int) -> list[tuple[int, Any]]:
+        """Remove and return the events of a key up to a time, sorted by time.
+
+        Events of the same time are in the order in which they came.
+        """
+        first = self._first.get(key)
+        if first is None or first > until:
+            return []
+        due = self._take_written(key, until) if key in self._times else []
+        fresh = self._fresh.get(key)
+        if fresh is not None:
+            fresh.sort(key=_time_of)
+            if fresh[-1][0] <= until:
+                del self._fresh[key]
+            else:
+                count = bisect_right(fresh, until, key=_time_of)
+                self._fresh[key] = fresh[count:]
+                fresh = fresh[:count]
+            due = fresh if not due else sorted(due + fresh, key=_time_of)
+        self._note_first(key)
+        return due
+
+    def _take_written(self, key: Any, until: int) -> list[tuple[int, Any]]:
+        times, queue = self._times[key], self.data[key]
+        count = bisect_right(times, until)
+        gone = times[:count]
+        self._removed += [(key, time) for time in gone]
+        due = [(time, thaw(event)) for time in gone for event in queue.pop(time)]
+        if queue:
             del times[:count]
-        if self._logged:
-            for time in due:
-                if (key, time) in self._logged:
-                    self._logged.discard((key, time))
-                    self._removed.append((key, time))
-        return [(time, [thaw(event) for event in queue.pop(time)]) for time in due]
+        else:
+            del self._times[key], self.data[key]
+        return due
+
+    def _note_first(self, key: Any) -> None:
+        times, fresh = self._times.get(key), self._fresh.get(key)
+        waiting = ([] if times is None else times[:1]) + ([] if fresh is None else [fresh[0][0]])
+        if waiting:
+            self._first[key] = min(waiting)
+        else:
+            del self._first[key]
 
     def take_delta(self) -> Any:
         """See `Table.take_delta`."""
         puts: dict[tuple[Any, int], list[Any]] = {}
-        for key, time in self.added:
-            queue = self.data.get(key)
-            if queue is not None and time in queue and (key, time) not in puts:
-                queue[time] = [freeze(event) for event in queue[time]]
-                puts[key, time] = list(queue[time])
+        for key, fresh in self._fresh.items():
+            for time, event in fresh:
+                puts[key, time] = self._insert(key, time, [freeze(event)])
         removed = self._removed
-        self._logged.update(puts)
-        self.added.clear()
+        self._fresh = {}
         self._removed = []
-        return (removed, list(puts.items())) if puts or removed else None
+        if not puts and not removed:
+            return None
+        return removed, [(place, list(events)) for place, events in puts.items()]
+
+    def _insert(self, key: Any, time: int, events: list[Any]) -> list[Any]:
+        queue = self.data.setdefault(key, {})
+        waiting = queue.get(time)
+        if waiting is None:
+            waiting = queue[time] = []
+            insort(self._times.setdefault(key, []), time)
+        waiting += events
+        return waiting
 
     def apply(self, delta: Any) -> None:
         """See `Table.apply`."""
@@ -93,18 +119,18 @@ class EventQueueTable(Table):
             self._forget(key, time)
         for (key, time), events in puts:
             self._forget(key, time)
-            self.data.setdefault(key, {})[time] = list(events)
-            insort(self.times.setdefault(key, []), time)
-            self._logged.add((key, time))
+            self._insert(key, time, events)
+            self._note_first(key)
 
     def _forget(self, key: Any, time: int) -> None:
-        if (key, time) not in self._logged:
+        queue = self.data.get(key)
+        if queue is None or queue.pop(time, None) is None:
             return
-        self._logged.discard((key, time))
-        times = self.times[key]
-        del times[bisect_left(times, time)], self.data[key][time]
-        if not times:
-            del self.times[key], self.data[key]
+        times = self._times[key]
+        del times[bisect_left(times, time)]
+        if not queue:
+            del self._times[key], self.data[key]
+        self._note_first(key)
 
     def dump(self, keys: Iterable[Any]) -> Any:
         """See `Table.dump`."""
@@ -164,6 +190,10 @@ class MatchTable(Table):
         """See `Table.dump`."""
         data = self.data
         return [], [(key, data[key].dump()) for key in keys if key in data], []
+
+
+def _time_of(waiting: tuple[int, Any]) -> int:
+    return waiting[0]
 
 
 for table in (EventQueueTable, MatchTable):

@@ -26,6 +26,12 @@ from penstock.runtime.operators.process import ResultOperator
 MatchCall = Callable[[Match], Iterable[Any] | None]
 
 
+def _order_of(comparator: Callable[[Any, Any], int]) -> Callable[[tuple[int, Any]], Any]:
+    """Return how to sort events with their times: by time, and by the user's order then."""
+    rank = cmp_to_key(comparator)
+    return lambda waiting: (waiting[0], rank(waiting[1]))
+
+
 class _Context(PatternProcessFunction.Context):
     """What is known of a match."""
 
@@ -58,7 +64,7 @@ class CepOperator(ResultOperator):
         self._timers = (
             self.backend.event_timers if spec.event_time else self.backend.processing_timers
         )
-        self._order = None if spec.comparator is None else cmp_to_key(spec.comparator)
+        self._order = None if spec.comparator is None else _order_of(spec.comparator)
         self._dropped = self.context.metrics.counter("numLateRecordsDropped")
         self._context = _Context(self)
         for function in (spec.function, spec.timeout_function, *self._nfa.functions):
@@ -151,23 +157,25 @@ class CepOperator(ResultOperator):
 
     def _run(self, key: Any, until: int) -> None:
         """Process the waiting events of a key up to a time, and let that time come."""
-        nfa, order, now = self._nfa, self._order, self.scope.time
+        nfa, now, reached = self._nfa, self.scope.time, None
+        process, emit = nfa.process, self._emit
         state = self._matches.data.get(key)
         if state is None:
             state = nfa.initial_state()
-        for time, events in self._queue.take(key, until):
-            self._advance(state, time)
-            if order is not None:
-                events.sort(key=order)
-            for value in events:
-                matches = nfa.process(state, value, time, now)
-                if matches:
-                    self._emit(matches, time)
+        due = self._queue.take(key, until)
+        if self._order is not None:
+            due.sort(key=self._order)
+        for time, value in due:
+            if time != reached:
+                self._advance(state, time)
+                reached = time
+            if matches := process(state, value, time, now):
+                emit(matches, time)
         self._advance(state, until)
         self._keep(key, state)
-        waiting = self._queue.times.get(key)
+        waiting = self._queue.first_time(key)
         if waiting is not None:
-            self._timers.register(waiting[0], key)
+            self._timers.register(waiting, key)
 
     def _advance(self, state: MatchState, time: int) -> None:
         matches, timed_out = self._nfa.advance_time(state, time)
