@@ -16,6 +16,15 @@ Version = tuple[int, tuple[int, ...]]
 FIRST: Version = (1, (0, 1))
 
 
+def run_of(version: Version) -> int:
+    """Return the first digit; a version of several digits is compatible with edges of its run only.
+
+    >>> run_of(add_stage(increase(FIRST, 2)))
+    3
+    """
+    return version[1][1]
+
+
 def increase(version: Version, by: int) -> Version:
     """Return the version with its last digit raised.
 

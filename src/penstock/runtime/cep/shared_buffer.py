@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.runtime.cep.dewey import Version, is_compatible
+from penstock.runtime.cep.dewey import Version, is_compatible, run_of
 from penstock.runtime.cep.match_queue import EventId, NodeId
 from penstock.runtime.codec import Frozen, freeze
 
-#: [how many matches need it, its edges]; an edge is [node before or None, version, how many].
+#: [how many matches need it, its edges by run]; an edge is [node before, version, how many].
+#: A run is the first digit of a version: no match ever follows an edge of another one.
 Node = list[Any]
 #: Dropped nodes, written nodes, dropped events, written events.
 BufferDelta = tuple[
@@ -53,9 +54,9 @@ class SharedBuffer:
         node_id = (event_id, stage)
         node = self._nodes.get(node_id)
         if node is not None:
-            node[1].append([previous, version, 0])
+            node[1].setdefault(run_of(version), []).append([previous, version, 0])
             return node_id
-        self._nodes[node_id] = [0, [[previous, version, 0]]]
+        self._nodes[node_id] = [0, {run_of(version): [[previous, version, 0]]}]
         self._new_nodes.add(node_id)
         entry = self._events.get(event_id)
         if entry is None:
@@ -71,7 +72,7 @@ class SharedBuffer:
         if node is None:
             return
         node[0] += 1
-        for edge in node[1]:
+        for edge in node[1].get(run_of(version), ()):
             if is_compatible(version, edge[1]):
                 edge[2] += 1
         self._touched.add(node_id)
@@ -87,7 +88,8 @@ class SharedBuffer:
             if node is None:
                 continue
             kept = []
-            for edge in node[1]:
+            run = run_of(version)
+            for edge in node[1].get(run, ()):
                 if not is_compatible(version, edge[1]):
                     kept.append(edge)
                 elif edge[2] > 1:
@@ -95,12 +97,15 @@ class SharedBuffer:
                     kept.append(edge)
                 elif edge[0] is not None:
                     waiting.append((edge[0], edge[1]))
-            if node[0] > 1:
-                node[0] -= 1
-                node[1] = kept
-                self._touched.add(node_id)
-            else:
+            if node[0] <= 1:
                 self._drop(node_id)
+                continue
+            node[0] -= 1
+            if kept:
+                node[1][run] = kept
+            else:
+                node[1].pop(run, None)
+            self._touched.add(node_id)
 
     def _drop(self, node_id: NodeId) -> None:
         del self._nodes[node_id]
@@ -137,7 +142,7 @@ class SharedBuffer:
             node = nodes.get(current)
             if node is None:
                 continue
-            for target, edge_version, _ in node[1]:
+            for target, edge_version, _ in node[1].get(run_of(version), ()):
                 if is_compatible(version, edge_version):
                     waiting.append((target, edge_version, (current, path)))
         return {}
@@ -194,7 +199,10 @@ class SharedBuffer:
         for node_id, (count, edges) in nodes:
             if node_id not in self._nodes:
                 self._events.setdefault(node_id[0], [0, None])[0] += 1
-            self._nodes[node_id] = [count, [list(edge) for edge in edges]]
+            by_run: dict[int, list[Any]] = {}
+            for edge in edges:
+                by_run.setdefault(run_of(edge[1]), []).append(list(edge))
+            self._nodes[node_id] = [count, by_run]
 
     def dump(self) -> BufferDelta:
         """Return all there is as a delta. Events must be frozen."""
@@ -208,7 +216,7 @@ class SharedBuffer:
 
 
 def _plain(node: Node) -> tuple[int, tuple[tuple[Any, ...], ...]]:
-    return node[0], tuple([tuple(edge) for edge in node[1]])
+    return node[0], tuple([tuple(edge) for edges in node[1].values() for edge in edges])
 
 
 def _by_stage(path: Any) -> dict[str, list[EventId]]:
