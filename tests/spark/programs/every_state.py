@@ -1,4 +1,7 @@
-"""Random functions over every kind of state; the driver dies in mid-job if it is told to."""
+"""Random functions over every kind of state, and patterns that are matched over many batches.
+
+The driver dies in mid-job if it is told to.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, Duration, WatermarkStrategy
-from penstock.datastream import MapFunction, StreamExecutionEnvironment
+from penstock.datastream import MapFunction, OutputTag, StreamExecutionEnvironment
 from tests.unit.process.random_functions import (
     RULES,
     SIDE,
@@ -22,6 +26,7 @@ from tests.unit.process.random_functions import (
 )
 
 HOUR = 3_600_000
+UNMATCHED = OutputTag("unmatched")
 RECORDS = [((n * 7) % 5, (n * 31) % 100, n * 3 + (n * 5) % 7) for n in range(240)]
 RULE_RECORDS = [(n % 3, (n * 17) % 50, n * 24) for n in range(30)]
 
@@ -56,8 +61,16 @@ def build(env: StreamExecutionEnvironment, fatal: Fatal) -> list[Any]:
         keyed.connect(rules.key_by(key_of)).process(RandomCoFunction(3, HOUR, False)),
         keyed.connect(rules.broadcast(RULES)).process(RandomBroadcastFunction(4, HOUR, False)),
         records.rebalance().map(fatal).filter(nothing),
+        CEP.pattern(keyed, peaks()).select(UNMATCHED, lambda match, time: (match, time), dict),
     ]
-    return [*results, results[0].get_side_output(SIDE)]
+    return [*results, results[0].get_side_output(SIDE), results[-1].get_side_output(UNMATCHED)]
+
+
+def peaks() -> Pattern:
+    """Return a pattern whose matches span several batches."""
+    low = Pattern.begin("low").where(lambda record: record[1] < 30).one_or_more()
+    high = low.followed_by_any("high").where(lambda record: record[1] > 80)
+    return high.within(Duration.of_millis(150))
 
 
 def key_of(record: Any) -> int:

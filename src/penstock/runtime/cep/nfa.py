@@ -87,9 +87,18 @@ class _Context(IterativeCondition.Context):
 
 
 class NFA:
-    """Looks for the matches of a compiled pattern."""
+    """Looks for the matches of a compiled pattern.
 
-    def __init__(self, automaton: Automaton, skip_strategy: AfterMatchSkipStrategy) -> None:
+    :param reports_timeouts: whether anybody wants to know of matches whose time is up.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        skip_strategy: AfterMatchSkipStrategy,
+        reports_timeouts: bool = True,
+    ) -> None:
+        self._reports_timeouts = reports_timeouts
         self._context = _Context()
         self._conditions = Conditions(self._context)
         self._nodes = {
@@ -157,7 +166,8 @@ class NFA:
             elif self._nodes[match[1]].is_pending:
                 push(complete, match)
             else:
-                timed_out.append((buffer.events(buffer.extract(match[3], match[2])), up))
+                if self._reports_timeouts:
+                    timed_out.append((buffer.events(buffer.extract(match[3], match[2])), up))
                 buffer.release(match[3], match[2])
         matches = self._take_complete(state, complete, rest)
         state.partial = rest
@@ -195,7 +205,10 @@ class NFA:
             node = nodes[match[1]]
             accepts = node.waits_unless
             if accepts is not None and not accepts(event):
-                push(rest, match)
+                if rest and match[0] < rest[(len(rest) - 1) >> 1][0]:
+                    push(rest, match)
+                else:  # what `push` would do, without the call
+                    rest.append(match)
                 continue
             edges = _open_edges(node, event)
             if not edges:

@@ -57,7 +57,11 @@ class CepOperator(ResultOperator):
         assert self.backend is not None
         spec = self.spec
         pattern = spec.pattern
-        self._nfa = NFA(compile_pattern(pattern), pattern.get_after_match_skip_strategy())
+        self._context = _Context(self)
+        self._on_match = self._match_call()
+        self._on_timeout = self._timeout_call()
+        skip_strategy = pattern.get_after_match_skip_strategy()
+        self._nfa = NFA(compile_pattern(pattern), skip_strategy, self._on_timeout is not None)
         self._keys = self.backend.context
         self._queue: EventQueueTable = self.backend.table("\0queue", EventQueueTable.kind)
         self._matches: MatchTable = self.backend.table("\0matches", MatchTable.kind)
@@ -66,12 +70,9 @@ class CepOperator(ResultOperator):
         )
         self._order = None if spec.comparator is None else _order_of(spec.comparator)
         self._dropped = self.context.metrics.counter("numLateRecordsDropped")
-        self._context = _Context(self)
         for function in (spec.function, spec.timeout_function, *self._nfa.functions):
             if function is not None:
                 self.host(function)
-        self._on_match = self._match_call()
-        self._on_timeout = self._timeout_call()
         super().open()
 
     def _match_call(self) -> MatchCall:
@@ -181,7 +182,7 @@ class CepOperator(ResultOperator):
         matches, timed_out = self._nfa.advance_time(state, time)
         if matches:
             self._emit(matches, time)
-        if timed_out and self._on_timeout is not None:
+        if timed_out:
             self._emit_timed_out(timed_out)
 
     def _keep(self, key: Any, state: MatchState) -> None:
