@@ -21,7 +21,9 @@ from penstock.core.io import Source
 from penstock.datastream.environment_settings import EnvironmentSettings
 from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream import DataStream
-from penstock.graph.row_types import make_converter
+from penstock.errors import TypeMismatchError
+from penstock.graph.call_site import capture_call_site
+from penstock.graph.declared_types import make_converter
 from penstock.graph.specs import SourceSpec
 from penstock.graph.transformations import OperatorTransformation
 
@@ -148,4 +150,10 @@ class EnvironmentSources(EnvironmentSettings):
 def _converted(collection: Iterable[Any], type_info: TypeInformation | None) -> list[Any]:
     """Return the elements as ones of the declared type: a wrong one is an error of this line."""
     convert = make_converter(type_info)
-    return list(collection) if convert is None else [convert(element) for element in collection]
+    if convert is None:
+        return list(collection)
+    try:
+        return [convert(element) for element in collection]
+    except TypeMismatchError as error:
+        error.where = str(capture_call_site())
+        raise

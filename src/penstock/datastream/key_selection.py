@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common import TypeInformation
-from penstock.core.functions import KeySelector
+from penstock.core.functions import KeySelector, RuntimeContext
 from penstock.errors import TypeMismatchError, show_value
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.declared_types import Converter, make_converter
 from penstock.graph.fields import Field, FieldKey
 
 Selector = Callable[[Any], Any] | KeySelector[Any, Any]
@@ -29,9 +30,9 @@ def make_key_selector(
         further = more_fields if key_type is None or declared else (key_type, *more_fields)
         fields = (*fields, *further)
         if all(_is_field(field) for field in fields):
-            return FieldKey(fields), declared
+            return _typed(FieldKey(fields), declared), declared
     elif _selects(key_selector) and not more_fields and (key_type is None or declared):
-        return key_selector, declared
+        return _typed(key_selector, declared), declared
     raise TypeMismatchError(
         "a key must be given as a function, a KeySelector or fields",
         where=str(capture_call_site()),
@@ -40,6 +41,36 @@ def make_key_selector(
         ),
         todo="write key_by(lambda record: ...), key_by(0), key_by('name') or key_by('a', 'b')",
     )
+
+
+class TypedKeySelector(KeySelector[Any, Any]):
+    """Give keys of a declared type, as PyFlink does: a DOUBLE makes 1.0 of 1."""
+
+    def __init__(self, selector: Selector, convert: Converter) -> None:
+        self._selector = selector
+        self._convert = convert
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self._selector, KeySelector):
+            self._selector.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self._selector, KeySelector):
+            self._selector.close()
+
+    def get_key(self, value: Any) -> Any:
+        return self.direct()(value)
+
+    def direct(self) -> Callable[[Any], Any]:
+        """Return `get_key` in one call."""
+        selector = self._selector
+        select = selector.get_key if isinstance(selector, KeySelector) else selector
+        return self._convert.behind(select)
+
+
+def _typed(selector: Selector, declared: TypeInformation | None) -> Selector:
+    convert = make_converter(declared)
+    return selector if convert is None else TypedKeySelector(selector, convert)
 
 
 def _fields(key_selector: Any) -> tuple[Any, ...]:

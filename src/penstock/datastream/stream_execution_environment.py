@@ -11,7 +11,7 @@ from penstock.datastream.watermark_trace import with_trace
 from penstock.execution.configuration import lay_over, load_configuration
 from penstock.execution.executor import JobHandle, JobRequest, find_executor
 from penstock.graph.drawing import write_drawing
-from penstock.graph.exchange import place
+from penstock.graph.placement import place
 from penstock.graph.plan import ExecutionPlan
 from penstock.graph.render import to_json, to_text
 from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph

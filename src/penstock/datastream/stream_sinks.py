@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.flink_text import to_flink_text
 from penstock.connectors.base import SupportsPreprocessing
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.connectors.csv_sink import csv_sink
@@ -21,7 +20,7 @@ from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream_base import StreamBase
-from penstock.graph.row_types import needs_flink_text
+from penstock.graph.declared_types import printed_text_of, text_of
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
 
 
@@ -45,8 +44,8 @@ class StreamSinks(StreamBase):
 
         :param write_mode: OVERWRITE, or NO_OVERWRITE, the default.
         """
-        typed = needs_flink_text(self._transformation.output_type)
-        sink = TextSink(path, write_mode, encode=to_flink_text if typed else str)
+        encode = text_of(self._transformation.output_type) or str
+        sink = TextSink(path, write_mode, encode=encode)
         return self._add_sink("Unnamed", SinkSpec(sink))
 
     def write_as_csv(
@@ -86,8 +85,9 @@ class StreamSinks(StreamBase):
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
         if transformer is not None:
             return transformer.apply(self)._add_sink("Unnamed", SinkSpec(sink))
-        if isinstance(sink, RollingFileSink) and needs_flink_text(self._transformation.output_type):
-            sink = sink.written_by(to_flink_text)
+        text = text_of(self._transformation.output_type)
+        if isinstance(sink, RollingFileSink) and text is not None:
+            sink = sink.written_by(text)
         return self._add_sink("Unnamed", SinkSpec(sink))
 
     def execute_and_collect(
@@ -114,9 +114,9 @@ class StreamSinks(StreamBase):
 
     def _print(self, sink: PrintSink, name: str) -> DataStreamSink:
         source = self._transformation
-        if needs_flink_text(source.output_type):
+        if (text := printed_text_of(source.output_type)) is not None:
             # A declared type has Flink's own way of printing, as in PyFlink.
-            source = self._add_operator("Format", MapSpec(to_flink_text), [source])
+            source = self._add_operator("Format", MapSpec(text), [source])
         return DataStreamSink(self._add_operator(name, SinkSpec(sink), [source]))
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:

@@ -1,7 +1,7 @@
 """Which edges of a stream graph join two operators into one chain, and why the others do not.
 
 A chain is what Flink runs as one task. Here it names things: metrics, drawings, errors. Where an
-operator runs follows from its exchange level (`penstock.graph.exchange`).
+operator runs follows from its exchange level (`penstock.graph.placement`).
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ stateful slots; all operators of one level and one subtask index share a slot.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.graph.declared_types import Converter
 from penstock.graph.specs import CallSite, OperatorSpec, Partitioner
 
 
@@ -66,7 +66,7 @@ class PlanOperator:
     #: Name of the chain (Flink's task) that the operator belongs to, for metrics and drawings.
     chain: str = ""
     #: Turns each record of the main output into one of the declared type; None leaves it as it is.
-    converter: Callable[[Any], Any] | None = None
+    converter: Converter | None = None
 
     def describe(self) -> str:
         """Say which operator, and where in the user's program it was made."""

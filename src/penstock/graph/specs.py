@@ -26,6 +26,9 @@ class OperatorSpec:
 
     #: Whether the operator works under the key of its (first) input.
     keyed = False
+    #: What is converted to the declared type on its way out: "all" records; "rows" only, where the
+    #: others are of their type already but a tuple may stand for a row; or "nothing".
+    converts = "all"
     #: How its state is laid out: state of one operator can be read by another of the same layout.
     state_layout = "function"
 
@@ -34,6 +37,7 @@ class OperatorSpec:
 class SourceSpec(OperatorSpec):
     source: Any  # core.io.Source
     strategy: Any = None  # common.WatermarkStrategy, applied per split
+    converts = "rows"
     state_layout = "source"
 
 
@@ -53,6 +57,7 @@ class FlatMapSpec(OperatorSpec):
 class FilterSpec(OperatorSpec):
     function: Any
     keyed: bool = False  # on a keyed stream: the function may use keyed state
+    converts = "nothing"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class TimestampsSpec(OperatorSpec):
     """assign_timestamps_and_watermarks: per subtask."""
 
     strategy: Any
+    converts = "nothing"
     state_layout = "timestamps"
 
 
@@ -69,6 +75,7 @@ class ReduceSpec(OperatorSpec):
 
     function: Any
     keyed = True
+    converts = "rows"
     state_layout = "rolling"
 
 

@@ -112,7 +112,8 @@ class ExchangeWriter:
         """Take in a copy of what the user gave, and return how to call it."""
         copy = cloudpickle.loads(cloudpickle.dumps(function))
         self._hosts.append(FunctionHost(copy, self._context))
-        return method_of(copy, name)
+        direct: Callable[[], Callable[..., Any]] | None = getattr(copy, "direct", None)
+        return method_of(copy, name) if direct is None else direct()
 
     def open(self) -> None:
         """Open what the user gave."""

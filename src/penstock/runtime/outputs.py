@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from penstock.graph.declared_types import Converter
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.gate import Channel, Gate
@@ -95,7 +96,7 @@ class Conversion:
     def __init__(
         self,
         plan: PlanOperator,
-        convert: Callable[[Any], Any],
+        convert: Converter,
         process: Callable[[Any], None],
         process_all: Callable[[Iterable[Any]], None],
     ) -> None:
@@ -108,12 +109,7 @@ class Conversion:
         self._process(self._convert(value))
 
     def process_all(self, values: Iterable[Any]) -> None:
-        self._process_all(self._results(values))
-
-    def _results(self, values: Iterable[Any]) -> Iterator[Any]:
-        convert = self._convert
-        for value in values:
-            yield convert(value)
+        self._process_all(self._convert.each(self, values))
 
 
 class Output:

@@ -139,7 +139,7 @@ def test_a_declared_row_type_is_put_into_effect_behind_the_operator(env):
     assert last(env).converter(("a", 1)).word == "a"
     stream.filter(len)
     assert last(env).converter is None
-    env.from_collection(["a"]).map(lambda w: (w, 1), PAIR)
+    env.from_collection(["a"]).map(lambda w: (w, 1), PAIR).key_by(0).reduce(lambda a, b: a)
     assert last(env).converter is None
 
 

@@ -157,7 +157,7 @@ def test_declared_types_print_as_in_flink(local, capsys):
     local.from_collection([True], Types.BOOLEAN()).print_to_err("flag")
     local.execute()
     captured = capsys.readouterr()
-    assert sorted(captured.out.splitlines()) == ["('a', 1)", "(a,1)", "+I[1, a]"]
+    assert sorted(captured.out.splitlines()) == ["('a', 1)", "(a,1)", "+I[1,a]"]
     assert captured.err == "flag> true\n"
 
 

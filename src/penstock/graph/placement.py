@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from penstock.common.typeinfo import RowTypeInfo
 from penstock.errors import GraphError
+from penstock.graph.declared_types import Converter, make_converter
 from penstock.graph.job_graph import build_job_graph
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator, name_edge
-from penstock.graph.row_types import make_converter
-from penstock.graph.specs import FilterSpec, Forward, TimestampsSpec
+from penstock.graph.specs import Forward
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 #: Operator and edge ids travel as two bytes in every envelope.
@@ -101,7 +102,6 @@ def _plan_edge(edge: StreamEdge, levels: dict[int, int], name: str) -> PlanEdge:
 def _plan_operator(
     node: StreamNode, level: int, origin: int | None, edges: dict[int, PlanEdge], chain: str
 ) -> PlanOperator:
-    keeps_type = isinstance(node.spec, (FilterSpec, TimestampsSpec))
     return PlanOperator(
         id=node.id,
         uid=node.uid,
@@ -116,8 +116,15 @@ def _plan_operator(
         own_max_parallelism=node.own_max_parallelism,
         origin=origin,
         chain=chain,
-        converter=None if keeps_type else make_converter(node.output_type),
+        converter=_converter_of(node),
     )
+
+
+def _converter_of(node: StreamNode) -> Converter | None:
+    wanted = node.spec.converts
+    if wanted == "all" or (wanted == "rows" and isinstance(node.output_type, RowTypeInfo)):
+        return make_converter(node.output_type)
+    return None
 
 
 def _check_size(graph: StreamGraph) -> None:
