@@ -14,7 +14,7 @@ from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Scan
 from penstock.graph.relational.changelog import Changes
 from penstock.graph.relational.specs import ConvertSpec
-from penstock.graph.relational.translate import Translator
+from penstock.graph.relational.translator import Translator
 from penstock.graph.relational.values import from_user, to_user
 from penstock.graph.transformations import Transformation
 

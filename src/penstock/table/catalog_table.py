@@ -12,7 +12,8 @@ from penstock.graph.relational.changelog import Changes
 from penstock.graph.relational.expressions import Expr, Literal, cast
 from penstock.graph.relational.physical import ChangelogNormalize
 from penstock.graph.relational.specs import ConvertSpec
-from penstock.graph.relational.translate import AddKind, Translated, Translator
+from penstock.graph.relational.translate import AddKind
+from penstock.graph.relational.translator import Translated, Translator
 from penstock.graph.specs import Hash, SinkSpec, SourceSpec
 from penstock.graph.transformations import (
     OperatorTransformation,

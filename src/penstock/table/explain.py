@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.graph.relational.algebra import Node
 from penstock.graph.relational.changelog import Changes, kinds_of
 from penstock.graph.relational.planner.rules import optimise
-from penstock.graph.relational.translate import Translator
+from penstock.graph.relational.translate import make_translator
 
 if TYPE_CHECKING:
     from penstock.table.table_environment import TableEnvironment
@@ -50,7 +50,7 @@ def tree(node: Node, depth: int = 0, with_changes: bool = False) -> str:
 def levels_text(t_env: TableEnvironment, roots: Sequence[Any]) -> str:
     """Return the operators of a job, level by level."""
     planner = t_env._planner
-    translator = Translator(planner.settings())
+    translator = make_translator(planner.settings())
     ends: list[Any] = []
     for root in roots:
         if isinstance(root, tuple):

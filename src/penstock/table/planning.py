@@ -14,7 +14,8 @@ from penstock.graph.relational.changelog import Changes, kinds_of
 from penstock.graph.relational.codegen.rows import order_program
 from penstock.graph.relational.planner.rules import optimise
 from penstock.graph.relational.specs import ConvertSpec, MaterializeSpec
-from penstock.graph.relational.translate import Translated, TranslationSettings, Translator
+from penstock.graph.relational.translate import make_translator
+from penstock.graph.relational.translator import Translated, TranslationSettings, Translator
 from penstock.graph.relational.types import PointInTimeType, RowType, TimeAttribute
 from penstock.graph.specs import Global, SinkSpec
 from penstock.graph.transformations import (
@@ -107,7 +108,7 @@ class Planner:
         settings = self.settings()
         settings.add_operator = self.env.add_operator
         if self._streams is None or not self._streams_are_pending():
-            self._streams = Translator(settings)
+            self._streams = make_translator(settings)
         self._streams.settings = settings
         return self._streams
 
@@ -119,7 +120,7 @@ class Planner:
 
     def collect(self, node: Node, job_name: str = "collect") -> TableResult:
         """Run a query and bring its rows to the program."""
-        translator = Translator(self.settings())
+        translator = make_translator(self.settings())
         stream, changes = self.to_stream(node, translator)
         collector = open_collector()
         sink = OperatorTransformation(
@@ -135,7 +136,7 @@ class Planner:
 
     def insert(self, sinks: list[tuple[Node, Any]], job_name: str) -> JobHandle:
         """Run queries into tables, as one job."""
-        return self.submit(self.insert_operators(sinks, Translator(self.settings())), job_name)
+        return self.submit(self.insert_operators(sinks, make_translator(self.settings())), job_name)
 
     def insert_operators(
         self, sinks: list[tuple[Node, Any]], translator: Translator

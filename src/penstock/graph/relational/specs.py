@@ -167,3 +167,115 @@ class ConvertSpec(OperatorSpec):
     """
 
     convert: Any
+
+
+@dataclass(frozen=True)
+class TemporalSortSpec(OperatorSpec):
+    """Rows in the order of a time attribute. `order`: among rows of the same time."""
+
+    time: int | None
+    order: Program | None
+    keyed = True
+
+
+@dataclass(frozen=True)
+class OverSpec(OperatorSpec):
+    """Aggregates over a frame of rows in front of each row; they stand behind its columns.
+
+    :param preceding: rows or milliseconds of the frame; None: all.
+    :param time: position of the rowtime; None: processing time.
+    """
+
+    program: Program
+    time: int | None
+    unit: str
+    preceding: int | None
+    keyed = True
+
+
+@dataclass(frozen=True)
+class CorrelateSpec(OperatorSpec):
+    """Rows with what is made of them: `calc(rows)` gives a collection for each.
+
+    :param kind: array, multiset, map or function.
+    :param added: number of columns that come behind the row's.
+    """
+
+    program: Program
+    kind: str
+    width: int
+    added: int
+    outer: bool
+    ordinality: bool = False
+    spread: bool = False
+
+
+@dataclass(frozen=True)
+class WindowJoinSpec(OperatorSpec):
+    """Pairs of the same window; `times` are the positions of window_end."""
+
+    kind: str
+    widths: tuple[int, int]
+    times: tuple[int, int]
+    condition: Program | None
+    strict_keys: tuple[tuple[int, ...], ...] = ((), ())
+    keyed = True
+
+
+@dataclass(frozen=True)
+class IntervalJoinTableSpec(WindowJoinSpec):
+    """Pairs by `times`, with lower <= left time - right time <= upper, in milliseconds."""
+
+    lower: int = 0
+    upper: int = 0
+    proctime: bool = False
+
+
+@dataclass(frozen=True)
+class TemporalJoinSpec(OperatorSpec):
+    """Left rows with the version of the right row that their time asks for.
+
+    :param time: position of the left time; None: processing time.
+    :param right_time: position of the versions' time; None: only the latest counts.
+    """
+
+    kind: str
+    widths: tuple[int, int]
+    time: int | None
+    right_time: int | None
+    right_changes: bool
+    condition: Program | None
+    strict_keys: tuple[tuple[int, ...], ...] = ((), ())
+    keyed = True
+
+
+@dataclass(frozen=True)
+class LookupJoinSpec(OperatorSpec):
+    """Left rows with rows that are looked up: `lookup.rows(key, now)`."""
+
+    kind: str
+    widths: tuple[int, int]
+    keys: tuple[int, ...]
+    lookup: Any
+    condition: Program | None
+
+
+@dataclass(frozen=True)
+class WindowRankSpec(OperatorSpec):
+    """The first rows of each partition in each window."""
+
+    start: int
+    end: int
+    with_number: bool
+    window_end: int
+    order: Program
+    keyed = True
+
+
+@dataclass(frozen=True)
+class SetOperationSpec(OperatorSpec):
+    """INTERSECT ALL or EXCEPT ALL of two inputs, keyed by the whole row."""
+
+    kind: str
+    changes: tuple[bool, bool]
+    keyed = True

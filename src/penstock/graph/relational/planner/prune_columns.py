@@ -38,6 +38,12 @@ def _prune(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     return done, {i: i for i in range(len(node.schema.fields))}
 
 
+def _narrow(node: Node, wanted: Iterable[int]) -> tuple[Node, dict[int, int]]:
+    """Return a node with exactly the wanted columns: in front of what keeps rows."""
+    columns = sorted(set(wanted))
+    return _kept(node, columns), {old: new for new, old in enumerate(columns)}
+
+
 def _schema(node: Node, columns: Iterable[int]) -> RowType:
     return RowType(tuple(node.schema.fields[i] for i in columns), is_nullable=False)
 
@@ -104,7 +110,7 @@ def _rank(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     with_number = node.with_number and width in wanted
     read = {i for i in wanted if i < width} | set(node.partition)
     read |= {i for key in node.keys for i in key.operand.inputs()}
-    source, places = _prune(node.input, sorted(read))
+    source, places = _narrow(node.input, read)
     fields = source.schema.fields
     if with_number:
         fields = (*fields, node.schema.fields[-1])
@@ -130,7 +136,7 @@ def _over(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     for call in calls:
         read |= _call_inputs(call.aggregate)
         read |= set(_inputs([*call.partition_by, *(key.operand for key in call.order_by)]))
-    source, places = _prune(node.input, sorted(read))
+    source, places = _narrow(node.input, read)
     moved = tuple(_moved_over(call, places) for call in calls)
     base = len(source.schema.fields)
     fields = (*source.schema.fields, *(node.schema.fields[i] for i in used))
@@ -154,11 +160,9 @@ def _equi_join(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     one_sided = node.kind in ("semi", "anti")
     condition = set() if node.condition is None else node.condition.inputs()
     read = {*wanted, *condition}
-    left, left_places = _prune(
-        node.left, sorted({i for i in read if i < width} | set(node.left_keys))
-    )
+    left, left_places = _narrow(node.left, {i for i in read if i < width} | set(node.left_keys))
     right_wanted = {i - width for i in (condition if one_sided else read) if i >= width}
-    right, right_places = _prune(node.right, sorted(right_wanted | set(node.right_keys)))
+    right, right_places = _narrow(node.right, right_wanted | set(node.right_keys))
     shift = len(left.schema.fields)
     places = dict(left_places)
     places.update({old + width: new + shift for old, new in right_places.items()})

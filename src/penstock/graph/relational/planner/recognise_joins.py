@@ -12,10 +12,12 @@ from penstock.graph.relational.planner.conditions import (
     SWAPPED,
     JoinParts,
     conjunction,
+    conjuncts,
     split_join,
 )
 from penstock.graph.relational.planner.window_columns import window_columns
 from penstock.graph.relational.types import (
+    BooleanType,
     DayTimeIntervalType,
     PointInTimeType,
     RowType,
@@ -33,8 +35,19 @@ def _recognise(node: Node) -> Node | None:
         return _temporal(node)
     if not isinstance(node, Join):
         return None
+    if node.null_aware:
+        node = _null_aware(node)
     parts = split_join(node.condition, len(node.left.schema.fields))
     return _interval(node, parts) or _keyed(node, parts)
+
+
+def _null_aware(node: Join) -> Join:
+    """Return NOT IN as an anti join: a row has a partner also if comparing them is UNKNOWN."""
+    first, *rest = conjuncts(node.condition)
+    if not first.type.is_nullable:
+        return replace(node, null_aware=False)
+    unknown = Call("IS NOT FALSE", (first,), BooleanType(is_nullable=False))
+    return replace(node, condition=conjunction([unknown, *rest]), null_aware=False)
 
 
 # ---- regular joins and joins of windows

@@ -6,13 +6,23 @@ from typing import Any
 
 from penstock.graph.relational import specs
 from penstock.runtime.operators.table.calc import CalcOperator, ConvertOperator
+from penstock.runtime.operators.table.correlate import CorrelateOperator
 from penstock.runtime.operators.table.deduplicate import DeduplicateOperator, NormalizeOperator
 from penstock.runtime.operators.table.group_aggregate import GroupAggregateOperator
 from penstock.runtime.operators.table.join import make_join_operator
 from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOperator
+from penstock.runtime.operators.table.over import OverOperator
 from penstock.runtime.operators.table.rank import RankOperator
 from penstock.runtime.operators.table.sessions import SessionTableOperator
+from penstock.runtime.operators.table.timed import TemporalSortOperator
+from penstock.runtime.operators.table.timed_joins import (
+    IntervalJoinTableOperator,
+    LookupJoinOperator,
+    TemporalJoinOperator,
+    WindowJoinOperator,
+)
 from penstock.runtime.operators.table.watermarks import RowWatermarkOperator
+from penstock.runtime.operators.table.window_rank import SetOperator, WindowRankOperator
 from penstock.runtime.operators.table.windows import WindowAggregateOperator, WindowTableOperator
 
 TABLE_OPERATORS: dict[Any, Any] = {
@@ -29,4 +39,13 @@ TABLE_OPERATORS: dict[Any, Any] = {
     specs.NormalizeSpec: NormalizeOperator,
     specs.LimitSpec: LimitOperator,
     specs.MaterializeSpec: MaterializeOperator,
+    specs.TemporalSortSpec: TemporalSortOperator,
+    specs.OverSpec: OverOperator,
+    specs.CorrelateSpec: CorrelateOperator,
+    specs.IntervalJoinTableSpec: IntervalJoinTableOperator,
+    specs.WindowJoinSpec: WindowJoinOperator,
+    specs.TemporalJoinSpec: TemporalJoinOperator,
+    specs.LookupJoinSpec: LookupJoinOperator,
+    specs.WindowRankSpec: WindowRankOperator,
+    specs.SetOperationSpec: SetOperator,
 }
