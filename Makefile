@@ -6,10 +6,10 @@ BENCH  ?= bench.growth bench.compare
 QUICK  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo format lint options check test bench clean
+.PHONY: help setup java demo demo-kafka chaos-connectors format lint options check test bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.dev java ## make .venv with the package and the development tools; check for Java
 
@@ -18,6 +18,12 @@ java: ## check that there is a Java of version 17 or newer, install one where th
 
 demo: $(VENV)/.base java ## watch a stream of sensor readings being worked on
 	@$(PY) examples/demo.py
+
+demo-kafka: $(VENV)/.dev java ## watch Kafka -> windows -> MySQL, with servers of its own
+	@$(PY) -m tools.demo_kafka
+
+chaos-connectors: $(VENV)/.dev java ## kill a job and its servers at random, ROUNDS times (20)
+	@$(PY) -m tests.services.chaos.harness --rounds $(or $(ROUNDS),20)
 
 format: $(VENV)/.dev ## write the code in the one format and sort its imports
 	$(PY) -m ruff format .

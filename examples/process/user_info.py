@@ -5,13 +5,12 @@ broadcast state. Events of users that are not in the table are left out.
 
     examples/process/user_info.py [--host HOST --port PORT --user USER --password PASSWORD]
 
-Without arguments a MariaDB server is started by scripts/start-mariadb. Needs PyMySQL.
+Without arguments a MariaDB server is started. Needs PyMySQL.
 """
 
 import argparse
-import subprocess
+import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pymysql
@@ -25,7 +24,9 @@ from penstock.datastream import (
 )
 from penstock.datastream.state import MapStateDescriptor
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "start-mariadb"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tools.services import address
+
 USERS = [("user_1", "张三", 10), ("user_2", "李四", 20), ("user_3", "王五", 30)]
 CONFIG = MapStateDescriptor("config", Types.STRING(), Types.PICKLED_BYTE_ARRAY())
 
@@ -103,7 +104,6 @@ def prepare(server):
     )
 
 
-@contextmanager
 def database():
     """Return how to reach the server that was named, or one that is started for it."""
     parser = argparse.ArgumentParser()
@@ -114,36 +114,31 @@ def database():
     options, _ = parser.parse_known_args()
     server = {"user": options.user, "password": options.password, "database": "penstock"}
     if options.port is not None:
-        yield {**server, "host": options.host, "port": options.port}
-        return
-    started = subprocess.run([SCRIPT], stdout=subprocess.PIPE, text=True, check=True)
-    port, _, folder = started.stdout.split()
-    try:
-        yield {**server, "host": "127.0.0.1", "port": int(port)}
-    finally:
-        subprocess.run([SCRIPT, "stop", folder], check=True)
+        return {**server, "host": options.host, "port": options.port}
+    started = address("mariadb")
+    return {**server, "host": started["host"], "port": started["port"]}
 
 
 def main():
-    with database() as server:
-        prepare(server)
-        env = StreamExecutionEnvironment.get_execution_environment()
-        env.set_parallelism(2)
-        table = env.add_source(UserTable(server), "user_info")
-        events = env.add_source(Events(), "events")
-        completed = events.connect(table.broadcast(CONFIG)).process(Complete())
+    server = database()
+    prepare(server)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    table = env.add_source(UserTable(server), "user_info")
+    events = env.add_source(Events(), "events")
+    completed = events.connect(table.broadcast(CONFIG)).process(Complete())
 
-        seen = set()
-        with completed.execute_and_collect("user_info") as results:
-            for user, event, product, name, age in results:
-                if (user, age) in seen:
-                    continue
-                seen.add((user, age))
-                print(f"({user}, {event}, {product}, {name}, {age})", flush=True)
-                if len(seen) == len(USERS):
-                    execute(server, "UPDATE user_info SET userAge = 33 WHERE userID = 'user_3'")
-                if len(seen) > len(USERS):
-                    break
+    seen = set()
+    with completed.execute_and_collect("user_info") as results:
+        for user, event, product, name, age in results:
+            if (user, age) in seen:
+                continue
+            seen.add((user, age))
+            print(f"({user}, {event}, {product}, {name}, {age})", flush=True)
+            if len(seen) == len(USERS):
+                execute(server, "UPDATE user_info SET userAge = 33 WHERE userID = 'user_3'")
+            if len(seen) > len(USERS):
+                break
 
 
 if __name__ == "__main__":

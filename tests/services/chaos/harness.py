@@ -21,7 +21,7 @@ import psutil
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.services.chaos.program import KEYS, PARTITIONS, WINDOW
+from tests.services.chaos.program import BEGIN, KEYS, PARTITIONS, WINDOW
 from tests.services.databases import Database
 from tools.services import KINDS, Server, start
 
@@ -119,6 +119,7 @@ class Round:
         began = time.monotonic()
         events = collections.deque(trouble.plan)
         process = self._start()
+        starts = 1
         try:
             while True:
                 passed = time.monotonic() - began
@@ -132,6 +133,8 @@ class Round:
                     return
                 if code is not None:
                     trouble.log.append(f"{passed:.1f} s: started again after exit code {code}")
+                    starts += 1
+                    assert starts <= len(trouble.plan) + 3, f"it keeps failing: {self._log()}"
                     process = self._start()
                 time.sleep(0.05)
         finally:
@@ -174,7 +177,7 @@ class Round:
                 f"{self._name}-in",
                 str(number),
                 partition=number % PARTITIONS,
-                timestamp=number,
+                timestamp=BEGIN + number,
             )
             if number % 50 == 49:
                 producer.poll(0)

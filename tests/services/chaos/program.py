@@ -16,7 +16,7 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.file_system import FileSink, OnCheckpointRollingPolicy
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from penstock.datastream.connectors.kafka import (
     DeliveryGuarantee,
@@ -31,7 +31,8 @@ from penstock.datastream.window import TumblingEventTimeWindows
 
 KEYS = 10
 PARTITIONS = 2
-#: A record's number is its event time in milliseconds.
+#: A record's time is its number behind this, in milliseconds; Kafka has no time zero.
+BEGIN = 1_000_000
 WINDOW = 100
 
 
@@ -49,7 +50,7 @@ class Sequence(KeyedProcessFunction):
 
 class Count(ProcessWindowFunction):
     def process(self, key: int, context: Any, elements: Any) -> Iterator[str]:
-        yield f"window {key} {context.window().start} {len(list(elements))}"
+        yield f"window {key} {context.window().start - BEGIN} {len(list(elements))}"
 
 
 def main() -> None:
@@ -85,7 +86,7 @@ def main() -> None:
         rows.sink_to(sink).uid(f"to {database}")
     files = (
         FileSink.for_row_format(str(options.folder / "files"), Encoder.simple_string_encoder())
-        .with_rolling_policy(OnCheckpointRollingPolicy.build())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
         .build()
     )
     texts.sink_to(files).uid("to files")
