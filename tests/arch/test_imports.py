@@ -37,11 +37,24 @@ def test_every_package_stands_in_the_contracts() -> None:
             assert f'"penstock.{part.name}' in contracts or f"| penstock.{part.name}" in contracts
 
 
-@pytest.mark.parametrize("module", ["penstock", "penstock.datastream", "penstock.common"])
-def test_importing_the_api_loads_no_spark(module: str) -> None:
+HEAVY = ("pyspark", "py4j", "pandas")
+CLIENTS = ("confluent_kafka", "pymysql", "psycopg", "redis", "pika", "opensearchpy", "fastavro")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "penstock",
+        "penstock.datastream",
+        "penstock.common",
+        "penstock.datastream.connectors.kafka",
+        "penstock.datastream.connectors.jdbc",
+    ],
+)
+def test_importing_the_api_loads_no_spark_and_no_client_of_a_server(module: str) -> None:
     loaded = fresh_interpreter(
         f"import sys, {module}\n"
-        "print([m for m in sys.modules if m.partition('.')[0] in ('pyspark', 'py4j', 'pandas')])"
+        f"print([m for m in sys.modules if m.partition('.')[0] in {HEAVY + CLIENTS}])"
     )
     assert loaded == "[]"
 

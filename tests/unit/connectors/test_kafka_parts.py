@@ -1,0 +1,126 @@
+"""What of the Kafka connectors needs no broker: builders, shares, owners, settings."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from penstock.common.serialization import SimpleStringSchema
+from penstock.connectors.kafka import client
+from penstock.connectors.kafka.enumerator import divide, owner_of
+from penstock.datastream.connectors.kafka import (
+    FlinkKafkaConsumer,
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSource,
+    KafkaTopicPartition,
+)
+from penstock.errors import ConfigurationError
+
+
+def test_partitions_go_round_the_subtasks() -> None:
+    owners = [owner_of(("words", number), 3) for number in range(6)]
+    assert sorted(owners) == [0, 0, 1, 1, 2, 2]
+    assert [(owners[0] + number) % 3 for number in range(6)] == owners
+
+
+def test_two_partitions_on_two_subtasks_are_one_each() -> None:
+    for topic in ("a", "words", "orders-2026", "топик"):
+        assert {owner_of((topic, 0), 2), owner_of((topic, 1), 2)} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("ready", "most", "shares"),
+    [
+        ({}, 5, {}),
+        ({"a": 3}, 5, {"a": 3}),
+        ({"a": 9}, 5, {"a": 5}),
+        ({"a": 9, "b": 0, "c": 9}, 10, {"a": 5, "b": 0, "c": 5}),
+        ({"a": 1, "b": 100}, 10, {"a": 1, "b": 9}),
+    ],
+)
+def test_a_batch_is_shared_out(ready: dict[str, int], most: int, shares: dict[str, int]) -> None:
+    assert divide(ready, most) == shares
+
+
+def test_settings_of_the_java_client_are_understood() -> None:
+    settings = client.translated(
+        {
+            "bootstrap.servers": "b:9092",
+            "key.deserializer": "StringDeserializer",
+            "flink.partition-discovery.interval-millis": "5000",
+            "sasl.jaas.config": 'M required username="u" password="p\\"w";',
+            "fetch.min.bytes": 7,  # type: ignore[dict-item]
+        }
+    )
+    assert settings == {
+        "bootstrap.servers": "b:9092",
+        "sasl.username": "u",
+        "sasl.password": 'p\\"w',
+        "fetch.min.bytes": "7",
+    }
+
+
+def test_the_library_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", refuse)
+    with pytest.raises(ConfigurationError) as caught:
+        client.library()
+    assert str(caught.value) == (
+        "the Kafka connectors need the package confluent-kafka\n"
+        "  to do: install it: pip install 'penstock[kafka]'"
+    )
+
+
+def test_a_source_says_what_it_lacks() -> None:
+    builder = KafkaSource.builder()
+    with pytest.raises(ConfigurationError) as caught:
+        builder.build()
+    assert caught.value.todo == "call set_bootstrap_servers()"
+    builder.set_bootstrap_servers("b:9092")
+    with pytest.raises(ConfigurationError) as caught:
+        builder.build()
+    assert str(caught.value) == (
+        "a Kafka source reads topics, a pattern of topics, or partitions\n"
+        "  where: KafkaSource.builder()\n"
+        "  got:   none of them\n"
+        "  to do: call one of set_topics(), set_topic_pattern() and set_partitions()"
+    )
+    builder.set_topics("a").set_topic_pattern("b")
+    with pytest.raises(ConfigurationError) as caught:
+        builder.build()
+    assert caught.value.got == "several of them"
+
+
+def test_a_schema_says_what_it_lacks() -> None:
+    builder = KafkaRecordSerializationSchema.builder()
+    with pytest.raises(ConfigurationError) as caught:
+        builder.build()
+    assert str(caught.value) == (
+        "either a topic or a topic selector is needed\n"
+        "  where: KafkaRecordSerializationSchema.builder()\n"
+        "  got:   neither\n"
+        "  to do: call set_topic() or set_topic_selector()"
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        builder.set_topic("t").build()
+    assert caught.value.todo == "call set_value_serialization_schema()"
+
+
+def test_offsets_must_be_numbers_of_partitions() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        KafkaOffsetsInitializer.offsets({"words": 1})  # type: ignore[dict-item]
+    assert "offsets must be whole numbers by KafkaTopicPartition" in str(caught.value)
+    partition = KafkaTopicPartition("words", 0)
+    assert KafkaOffsetsInitializer.offsets({partition: 1}).specific == ((partition, 1),)
+
+
+def test_the_classic_consumer_begins_where_the_group_is_by_default() -> None:
+    consumer = FlinkKafkaConsumer("t", SimpleStringSchema(), {"bootstrap.servers": "b:9092"})
+    assert consumer._starting.kind == "committed"
+    assert consumer.set_start_from_timestamp(5)._starting.at == 5
+    assert consumer.set_start_from_latest()._starting.kind == "latest"
