@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from typing import Any
 
 
@@ -58,3 +59,19 @@ class LastBatch:
         """Note that a batch has been published."""
         self._journal.write({"batch": batch_id})
         self._batch = batch_id
+
+
+def numbering_of(directory: str, *, fresh: bool) -> str:
+    """Return the name of the numbering of batches that a sink's folder belongs to.
+
+    Whoever keeps batch numbers outside the folder keeps this name with them: a job that begins
+    anew, or from a savepoint, counts its batches from zero again.
+
+    :param fresh: the job starts anew: it is not the numbering that is there, if there is one.
+    """
+    journal = Journal(directory, "numbering.json")
+    known = None if fresh else journal.read()
+    if known is None:
+        known = {"name": uuid.uuid4().hex}
+        journal.write(known)
+    return str(known["name"])

@@ -11,6 +11,7 @@ from penstock.common.typeinfo import RowTypeInfo, TypeInformation
 from penstock.common.types import Row
 from penstock.connectors.jdbc.dialects import Dialect, count_placeholders, dialect_of
 from penstock.connectors.jdbc.options import JdbcConnectionOptions, JdbcExecutionOptions
+from penstock.connectors.journal import numbering_of
 from penstock.core.io import (
     Committable,
     Committer,
@@ -66,7 +67,8 @@ class JdbcSink(Sink):
         :raises ConfigurationError: if the number of fields is not that of the placeholders.
 
         >>> from penstock.common import Types
-        >>> from penstock.connectors.jdbc.options import JdbcConnectionOptions
+        >>> from penstock.connectors.journal import numbering_of
+        from penstock.connectors.jdbc.options import JdbcConnectionOptions
         >>> sink = JdbcSink.sink(
         ...     "INSERT INTO counts VALUES (?, ?)",
         ...     Types.ROW([Types.STRING(), Types.INT()]),
@@ -146,10 +148,11 @@ class JdbcCommitter(Committer):
         self._sql = self._dialect.statement(sql)
         self._size = execution.get_batch_size()
         self._retries = execution.get_max_retries()
-        self._key = f"{context.job_id}/{context.uid}"[-255:]
+        numbering = numbering_of(context.directory, fresh=not context.restored)
+        self._key = f"{numbering}/{context.uid}"[:255]
         self._stopping = context.stopping
         self._connection: Any = None
-        self._with_retries(lambda: self._prepare(fresh=not context.restored))
+        self._with_retries(self._prepare)
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
         self._with_retries(lambda: self._write(batch_id, committables))
@@ -157,7 +160,7 @@ class JdbcCommitter(Committer):
     def close(self) -> None:
         self._disconnect()
 
-    def _prepare(self, *, fresh: bool) -> None:
+    def _prepare(self) -> None:
         """Have a row for this sink in the table of published batches."""
         dialect = self._dialect
         with _Transaction(self._connected(), dialect) as cursor:
@@ -166,13 +169,9 @@ class JdbcCommitter(Committer):
                 f"(sink {dialect.key_type} PRIMARY KEY, batch BIGINT NOT NULL)"
             )
         with _Transaction(self._connected(), dialect) as cursor:
-            if fresh:
-                # The same id from an earlier life: its numbers mean nothing here.
-                cursor.execute(self._statement("DELETE FROM {} WHERE sink = ?"), (self._key,))
-            elif self._published(cursor) is not None:
-                return
-            insert = self._statement("INSERT INTO {} (sink, batch) VALUES (?, ?)")
-            cursor.execute(insert, (self._key, -1))
+            if self._published(cursor) is None:
+                insert = self._statement("INSERT INTO {} (sink, batch) VALUES (?, ?)")
+                cursor.execute(insert, (self._key, -1))
 
     def _write(self, batch_id: int, committables: list[Committable]) -> None:
         with _Transaction(self._connected(), self._dialect) as cursor:

@@ -37,11 +37,11 @@ class Markers:
     """
 
     def __init__(
-        self, directory: str, properties: Mapping[str, str], transactional_id: str, job_id: str
+        self, directory: str, properties: Mapping[str, str], transactional_id: str, numbering: str
     ) -> None:
         self.topic = str(properties.get(TOPIC_PROPERTY, DEFAULT_TOPIC))
         self._key = transactional_id.encode()
-        self._job = job_id
+        self._numbering = numbering
         self._journal = Journal(directory, "markers.json")
         self._trouble = Trouble()
         common = {
@@ -70,7 +70,7 @@ class Markers:
         self._journal.write({"topic": self.topic, "from": self._end()})
 
     def last_batch(self) -> int:
-        """Return the last batch that a marker of this job stands for, -1 if there is none."""
+        """Return the last batch of this numbering that a marker stands for, -1 if there is none."""
         known = self._journal.read()
         begin = 0 if known is None or known["topic"] != self.topic else known["from"]
         end, last = self._end(), -1
@@ -87,7 +87,8 @@ class Markers:
                 at = message.offset() + (1 if error is None else 0)
                 if error is None and message.key() == self._key:
                     marker = json.loads(message.value())
-                    last = max(last, marker["batch"] if marker["job"] == self._job else -1)
+                    if marker["of"] == self._numbering:
+                        last = max(last, marker["batch"])
             if time.monotonic() > deadline:
                 raise self._unreadable(self._trouble.last or "no answer")
         self._consumer.unassign()

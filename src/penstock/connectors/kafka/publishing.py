@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.connectors.journal import LastBatch
+from penstock.connectors.journal import LastBatch, numbering_of
 from penstock.connectors.kafka.client import Trouble, describe, library, make, refused, translated
 from penstock.connectors.kafka.markers import Markers
 from penstock.core.io import Committable, Committer, CommitterContext
@@ -179,9 +179,9 @@ class TransactionalCommitter(Committer):
         settings = {**_DEFAULTS, **translated(properties), "transactional.id": transactional_id}
         self._connection = _Connection(settings, context.stopping)
         self._id = transactional_id
-        self._job = context.job_id
+        self._numbering = numbering_of(context.directory, fresh=not context.restored)
         self._until_answered(self._connection.producer.init_transactions)
-        self._markers = Markers(context.directory, properties, transactional_id, context.job_id)
+        self._markers = Markers(context.directory, properties, transactional_id, self._numbering)
         self._published = self._markers.last_batch() if context.restored else -1
         self._markers.begin()
 
@@ -202,7 +202,7 @@ class TransactionalCommitter(Committer):
         try:
             producer.begin_transaction()
             connection.send(committables)
-            marker = json.dumps({"job": self._job, "batch": batch_id}).encode()
+            marker = json.dumps({"of": self._numbering, "batch": batch_id}).encode()
             producer.produce(self._markers.topic, marker, self._id.encode(), partition=0)
             self._until_answered(producer.commit_transaction)
         except SinkError:
