@@ -97,7 +97,9 @@ class Round:
         ]
         folder.mkdir(parents=True)
         admin = AdminClient({"bootstrap.servers": self._kafka})
-        topics = [NewTopic(f"{name}-{end}", PARTITIONS) for end in ("in", "out")]
+        # The records are of 1970: a broker would throw them away.
+        keep = {"retention.ms": "-1"}
+        topics = [NewTopic(f"{name}-{end}", PARTITIONS, config=keep) for end in ("in", "out")]
         for made in admin.create_topics(topics).values():
             made.result(60)
         for database in self._databases:

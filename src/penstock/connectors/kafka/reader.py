@@ -99,6 +99,7 @@ class KafkaReader(SourceReader):
         [progress, *others] = self._progress.values()
         if (
             not others
+            and first.offset() >= progress.at
             and last.offset() < progress.end
             and not any(message.error() is not None for message in messages)
         ):
@@ -121,7 +122,9 @@ class KafkaReader(SourceReader):
             progress.at = max(progress.at, offset)
         elif offset >= progress.end:
             progress.at = progress.end
-        else:
+        elif offset >= progress.at:
+            # Less than that comes where the client was sent back to the topic's beginning, as by a
+            # broker that has just been started and does not know yet how far it had come.
             progress.messages.append(message)
             progress.at = offset + 1
 
