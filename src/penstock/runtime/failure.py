@@ -9,14 +9,23 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from penstock.errors import FieldError, PenstockError, UserFunctionError
+from penstock.errors import (
+    EvaluationError,
+    FieldError,
+    PenstockError,
+    UserFunctionError,
+    show_value,
+)
 from penstock.graph.plan import PlanOperator
+from penstock.graph.relational.codegen.program import GENERATED, failing_row
 from penstock.runtime.exchange import ExchangeWriter
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.outputs import Conversion
 from penstock.runtime.watermarks import WatermarkSource
 
 _NONE = object()
+#: Parts of the library of SQL values that call functions of the user.
+CALLERS_OF_USERS = ("penstock.core.sql.vectors", "penstock.core.sql.coroutines")
 
 
 class _Finding(NamedTuple):
@@ -25,6 +34,8 @@ class _Finding(NamedTuple):
     owner: Any = None  # what stands for an operator, the innermost one
     record: Any = _NONE
     method: str | None = None  # the user's method that was called, if it has a name
+    generated: bool = False  # in code of a query
+    users: bool = False  # in code of the user's
 
 
 def describe(error: Exception) -> PenstockError:
@@ -34,7 +45,15 @@ def describe(error: Exception) -> PenstockError:
     cause = error.__cause__
     if isinstance(cause, StopIteration) and _find(cause.__traceback__).owner is not None:
         error = cause  # Python makes a RuntimeError of it, raised by whoever asked for a record
-    owner, record, method = _find(error.__traceback__)
+    found = _find(error.__traceback__)
+    owner, record, method = found.owner, found.record, found.method
+    if found.generated and not found.users and not isinstance(error, PenstockError):
+        error = EvaluationError(
+            f"an expression of the query failed: {type(error).__name__}: {error}",
+            todo="leave out or correct such rows before",
+        )
+    if isinstance(error, EvaluationError) and error.got is None and record is not _NONE:
+        error.got = f"row {show_value(record)}"
     if isinstance(error, PenstockError):
         if isinstance(error, FieldError) and isinstance(owner, ExchangeWriter):
             error.where = f"key_by in front of {owner.plan.describe()}"
@@ -64,13 +83,24 @@ def _find(trace: TracebackType | None) -> _Finding:
         if isinstance(owner, (Operator, ExchangeWriter, WatermarkSource, Conversion)):
             before = found.record if owner is found.owner else _NONE
             found = _Finding(owner, frame.f_locals.get("value", before))
+        elif frame.f_code.co_filename.startswith(GENERATED):
+            if frame.f_locals.keys() & {"row", "rows"}:
+                found = found._replace(record=failing_row(frame.f_locals), generated=True)
+        elif found.generated and _is_library(frame.f_globals):
+            break  # whatever it calls, Python's own modules too, is not the user's
         elif found.owner is not None and found.method is None and _is_users(frame.f_globals):
             name = frame.f_code.co_name
             # A lambda has no name; it is not looked for further in, either.
-            found = found._replace(method=name if name.isidentifier() else "")
+            found = found._replace(method=name if name.isidentifier() else "", users=True)
     return found._replace(method=found.method or None)
 
 
 def _is_users(scope: dict[str, Any]) -> bool:
     # A with statement of Penstock's own passes through contextlib.
     return str(scope.get("__name__", "")).partition(".")[0] not in ("penstock", "contextlib")
+
+
+def _is_library(scope: dict[str, Any]) -> bool:
+    """Return whether this is a built-in function of SQL that calls none of the user's."""
+    name = str(scope.get("__name__", ""))
+    return name.startswith("penstock.core.sql.") and name not in CALLERS_OF_USERS

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,19 @@ class Expr:
     """Base of all nodes. Every node has a `type`, that of its value."""
 
     type: LogicalType
+
+    def __hash__(self) -> int:
+        # Trees are looked up often while code is generated: each node is hashed once.
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            names = (f.name for f in fields(self) if f.compare)  # type: ignore[arg-type]
+            found = hash((type(self).__name__, *(getattr(self, name) for name in names)))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Texts hash differently in another process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def children(self) -> tuple[Expr, ...]:
         """Return the nodes directly below, in the order of evaluation."""
@@ -87,6 +100,8 @@ class Expr:
 class InputRef(Expr):
     """A column of the input, by position. The name is for texts and not part of equality."""
 
+    __hash__ = Expr.__hash__
+
     index: int
     type: LogicalType
     name: str = field(default="", compare=False)
@@ -121,6 +136,8 @@ class Literal(Expr):
 class Call(Expr):
     """A call of a built-in function or operator, by its name in the catalog."""
 
+    __hash__ = Expr.__hash__
+
     function: str
     args: tuple[Expr, ...]
     type: LogicalType
@@ -139,6 +156,8 @@ class Call(Expr):
 class UdfCall(Expr):
     """A call of a scalar function of the user."""
 
+    __hash__ = Expr.__hash__
+
     function: UserFunction
     args: tuple[Expr, ...]
     type: LogicalType
@@ -156,6 +175,8 @@ class UdfCall(Expr):
 @dataclass(frozen=True)
 class Cast(Expr):
     """A conversion. One that fails is an error, or NULL if `is_try`."""
+
+    __hash__ = Expr.__hash__
 
     operand: Expr
     type: LogicalType
@@ -176,6 +197,8 @@ class Cast(Expr):
 class Case(Expr):
     """The value of the first branch whose condition is TRUE, else the default."""
 
+    __hash__ = Expr.__hash__
+
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr
     type: LogicalType
@@ -195,6 +218,8 @@ class Case(Expr):
 @dataclass(frozen=True)
 class In(Expr):
     """Whether a value equals one of some others, all of its type; three-valued."""
+
+    __hash__ = Expr.__hash__
 
     operand: Expr
     options: tuple[Expr, ...]
@@ -219,6 +244,8 @@ class In(Expr):
 @dataclass(frozen=True)
 class FieldAccess(Expr):
     """A field of a ROW, by position; NULL if the row is."""
+
+    __hash__ = Expr.__hash__
 
     operand: Expr
     index: int

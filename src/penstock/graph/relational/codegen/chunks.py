@@ -19,6 +19,7 @@ Each gives a `Program`; `load(context)` it once in the worker.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,15 @@ from penstock.graph.relational.expressions import (
     UdfCall,
 )
 from penstock.graph.relational.functions.catalog import SCALARS
+
+
+def allow_depth() -> None:
+    """Let code be generated for deeply nested expressions: a level takes some five calls."""
+    if sys.getrecursionlimit() < _DEPTH:
+        sys.setrecursionlimit(_DEPTH)
+
+
+_DEPTH = 10_000
 
 
 @dataclass(frozen=True)
@@ -67,9 +77,12 @@ class Loop:
         """Append a line of the body."""
         self.lines.append(self.indent + line)
 
-    def share(self, exprs: Sequence[Expr]) -> None:
-        """Compute what occurs more than once among the expressions, and give it a name."""
-        for expr in common_subexpressions(exprs):
+    def share(self, exprs: Sequence[Expr], later: Sequence[Expr] = ()) -> None:
+        """Compute what occurs more than once among the expressions, and give it a name.
+
+        :param later: expressions that are computed for some of the rows only.
+        """
+        for expr in common_subexpressions(exprs, later):
             if expr not in self.emitter.shared:
                 code = self.emitter.value(expr)
                 name = f"s{len(self.emitter.shared)}"
@@ -89,7 +102,7 @@ class Loop:
         return [f"    {name} = _context.{name}()" for name in sorted(self.emitter.needs)]
 
 
-def common_subexpressions(exprs: Sequence[Expr]) -> list[Expr]:
+def common_subexpressions(exprs: Sequence[Expr], later: Sequence[Expr] = ()) -> list[Expr]:
     """Return what is worth computing once: it occurs twice, and is computed for every row.
 
     What only occurs behind a condition is left where it is: it might fail for other rows.
@@ -112,6 +125,8 @@ def common_subexpressions(exprs: Sequence[Expr]) -> list[Expr]:
 
     for expr in exprs:
         visit(expr, False)
+    for expr in later:
+        visit(expr, True)
     return [e for e in order if seen[e] > 1 and e in certain and is_deterministic(e)]
 
 
@@ -150,6 +165,7 @@ def calc(
         `calc(rows, list, ...)`, and gives a tuple of the new rows and lists.
     """
     settings = session or Session()
+    allow_depth()
     steps = list(stages(projection, condition, arity))
     sources: list[str] = []
     objects: list[object] = []
@@ -183,7 +199,7 @@ def _stage(
         return _vector_stage(stage, name, lists, loop)
     filtered = stage.condition is not None
     if stage.condition is not None:
-        loop.share([stage.condition])
+        loop.share([stage.condition], stage.projection or ())
         test = loop.emitter.truth(stage.condition)
         loop.add(f"if {test}:")
         loop.indent += "    "

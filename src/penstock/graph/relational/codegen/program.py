@@ -7,6 +7,7 @@ loaded once in each worker. Loading again gives other functions, with generators
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,10 @@ from types import CodeType
 from typing import Any, Protocol
 
 from penstock.graph.relational.user_functions import UserFunction
+
+#: File names of generated code begin so.
+GENERATED = "<generated "
+_COLUMN = re.compile(r"c(\d+)")
 
 
 class EvaluationContext(Protocol):
@@ -58,6 +63,8 @@ class Program:
         A user's function among the objects must have been opened before it is called.
         """
         names: dict[str, Any] = {f"_o{i}": _callable(o) for i, o in enumerate(self.objects)}
+        # Tracebacks tell by it that this is no code of the user's.
+        names["__name__"] = "penstock.generated"
         names["_context"] = FixedContext() if context is None else context
         exec(_compiled(self.source), names)
         return names
@@ -76,7 +83,21 @@ def _callable(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> CodeType:
-    name = f"<generated {abs(hash(source)):x}>"
+    name = f"{GENERATED}{abs(hash(source)):x}>"
     # Tracebacks show the line of generated code.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     return compile(source, name, "exec")
+
+
+def failing_row(names: dict[str, Any]) -> Any:
+    """Return the row that a frame of generated code was working on, by its local names.
+
+    A loop that unpacks its rows has their columns only; the row is the one that they are of.
+    """
+    if "row" in names:
+        return names["row"]
+    columns = {int(m[1]): names[m[0]] for name in names if (m := _COLUMN.fullmatch(name))}
+    for row in names.get("rows") or ():
+        if all(row[index] is value for index, value in columns.items()):
+            return row
+    return tuple(columns[index] for index in sorted(columns))
