@@ -10,7 +10,8 @@ import os
 import traceback
 from typing import Any
 
-_PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Files of the package, and code that it generates.
+_NOT_USERS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, "<generated ")
 _LONGEST_RECORD = 500
 _NO_RECORD = object()
 
@@ -182,7 +183,7 @@ def _user_traceback(error: BaseException) -> str:
     """Return the traceback of `error` from the first frame on that is not Penstock's own."""
     frames = traceback.extract_tb(error.__traceback__)
     first = next(
-        (i for i, frame in enumerate(frames) if not frame.filename.startswith(_PACKAGE_DIR)), 0
+        (i for i, frame in enumerate(frames) if not frame.filename.startswith(_NOT_USERS)), 0
     )
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames[first:])]
     lines += traceback.format_exception_only(type(error), error)

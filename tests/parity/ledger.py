@@ -76,7 +76,11 @@ def _names(prefix: str, content: dict[str, Any] | list[str] | None) -> Iterator[
     yield prefix
     if isinstance(content, dict):
         for name, inner in content.items():
-            yield from _names(f"{prefix}.{name}", inner)
+            if name:
+                yield from _names(f"{prefix}.{name}", inner)
+            else:
+                # A function has no members; its parameters stand under no name.
+                yield from (f"{prefix}({parameter})" for parameter in inner)
     elif content:
         yield from (f"{prefix}({parameter})" for parameter in content)
 

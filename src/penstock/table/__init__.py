@@ -1,8 +1,19 @@
 """Tables and SQL: PyFlink's `pyflink.table`."""
 
+from penstock.common.types import Row, RowKind
+from penstock.core.functions.data_view import DataView, ListView, MapView
+from penstock.core.functions.user_defined import (
+    AggregateFunction,
+    AsyncScalarFunction,
+    FunctionContext,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+)
 from penstock.table.changelog_mode import ChangelogMode
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.expression import Expression
 from penstock.table.result_kind import ResultKind
 from penstock.table.schema import Schema
 from penstock.table.sql_dialect import SqlDialect
@@ -13,21 +24,36 @@ from penstock.table.table_config import TableConfig
 from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
 from penstock.table.table_environment import TableEnvironment
 from penstock.table.table_result import CloseableIterator, TableResult
+from penstock.table.types import DataTypes, UserDefinedType
 
 __all__ = [
+    "AggregateFunction",
+    "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
+    "DataTypes",
+    "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
+    "Expression",
     "FormatDescriptor",
+    "FunctionContext",
+    "ListView",
+    "MapView",
     "ResultKind",
+    "Row",
+    "RowKind",
+    "ScalarFunction",
     "Schema",
     "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
     "Table",
+    "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
+    "TableFunction",
     "TableResult",
+    "UserDefinedType",
 ]

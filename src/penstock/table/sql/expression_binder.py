@@ -28,6 +28,7 @@ from penstock.graph.relational.expressions import (
 )
 from penstock.graph.relational.functions import catalog
 from penstock.graph.relational.type_rules import common_type
+from penstock.table.expression_tree import Bound
 from penstock.table.sql.dialect import JsonCall
 from penstock.table.sql.intervals import interval_literal
 from penstock.table.sql.scope import Scope, place
@@ -155,6 +156,10 @@ class ExpressionBinder:
         if tree.is_string:
             return Literal(text, t.CharType(max(len(text), 0), is_nullable=False))
         return number_literal(text)
+
+    def bound(self, tree: Any) -> Expr:
+        expr: Expr = tree.args["expr"]
+        return expr
 
     def null(self, tree: Any) -> Expr:
         return Literal(None, t.NullType())
@@ -369,4 +374,5 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Expr]] = {
     exp.Tuple: ExpressionBinder.tuple_,
     exp.Anonymous: ExpressionBinder.call,
     JsonCall: ExpressionBinder.json_call,
+    Bound: ExpressionBinder.bound,
 }

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.errors import ValidationError
-from penstock.graph.relational.codegen.emitter import Emitter, is_simple
+from penstock.graph.relational.codegen.emitter import Emitter, is_hashable, is_simple
 from penstock.graph.relational.codegen.program import Program
 from penstock.graph.relational.expressions import AggregateCall
 from penstock.graph.relational.functions import catalog
 from penstock.graph.relational.functions.aggregate_function import Accumulator
+from penstock.graph.relational.values import converts_between
 
 _FROM_SUMS = frozenset(("STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"))
 _SLOT = re.compile(r"%(\d+)|&(\d+)|\$(\d+|\*)|@(\w+)\.(\w+)")
@@ -85,14 +86,29 @@ class AggregateCode:
         return code, function.nulls
 
     def _user_accumulator(self, call: AggregateCall) -> Accumulator:
+        assert not isinstance(call.function, str)
         function = self.emitter.object(call.function)
+        if call.function.vectorized:
+            # It is called with whole columns, so the rows' values are what is kept.
+            kinds = self.emitter.object(tuple(arg.type for arg in call.args))
+            return Accumulator(
+                slots=("[]",),
+                accumulate="%0.append(($*,))",
+                retract="@bags.take_out(%0, ($*,))",
+                merge="%0.extend(&0)",
+                value=f"@vectors.fold({function}, %0, {kinds})",
+            )
         args = "".join(f", ${i}" for i in range(len(call.args)))
+        value = f"{function}.get_value(%0)"
+        conversion = converts_between(call.type)
+        if conversion is not None:
+            value = f"{self.emitter.object(conversion.inward)}({value})"
         return Accumulator(
             slots=(f"{function}.create_accumulator()",),
             accumulate=f"{function}.accumulate(%0{args})",
             retract=f"{function}.retract(%0{args})",
             merge=f"{function}.merge(%0, [&0])",
-            value=f"{function}.get_value(%0)",
+            value=value,
         )
 
     # ---- pieces --------------------------------------------------------------------------------
@@ -190,6 +206,8 @@ class AggregateCode:
             lines.append(f"{indent}{body}")
         else:
             value = args[0] if len(args) == 1 else f"({', '.join(args)})"
+            if not all(is_hashable(arg.type) for arg in part.call.args):
+                value = f"{self.emitter.library('arrays.frozen')}({value})"
             lines += [indent + line for line in _distinct(part.seen, value, body, adds)]
         return lines
 

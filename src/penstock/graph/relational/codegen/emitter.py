@@ -268,10 +268,6 @@ class Emitter:
             codes.append(code)
         return tests, codes
 
-    def share_names(self, other: Emitter) -> None:
-        """Use the constants and objects of another emitter, whose prelude this one writes to."""
-        self._hoisted, self._by_id, self.objects = other._hoisted, other._by_id, other.objects
-
     def filled(self, template: str, codes: list[str]) -> str:
         """Return a template of a value, filled, in parentheses if it needs them."""
         code = self.fill(template, codes)
