@@ -42,7 +42,7 @@ def test_a_log_that_is_kept(tmp_path: Path) -> None:
     try:
         assert folder.keep_log() == str(kept)
         assert kept.read_text() == "something went wrong"
-        assert kept.parent == folder.jar.parent.parent.parent
+        assert kept.parent == folder.path.parent.parent
     finally:
         kept.unlink()
 

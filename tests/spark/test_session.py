@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
-from penstock.spark.gateway import JvmFolder, jvm_pid
+from penstock.spark.gateway import jvm_pid, spark_jars
 from penstock.spark.session import open_session
 from penstock.spark.settings import context_settings, session_settings
 
@@ -47,9 +47,9 @@ def test_the_library_for_machine_learning_is_there_if_it_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def jars() -> list[str]:
-        return sorted(jar.name for jar in (JvmFolder("warn").spark_home / "jars").iterdir())
+        return sorted(os.path.basename(jar) for jar in spark_jars())
 
-    own = sorted(os.listdir(Path(pyspark.__file__).parent / "jars"))
+    own = sorted(path.name for path in (Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     (left_out,) = set(own) - set(jars())
     assert left_out.startswith("spark-mllib_")
     monkeypatch.setitem(sys.modules, "pyspark.ml", ModuleType("pyspark.ml"))

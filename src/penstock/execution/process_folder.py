@@ -15,11 +15,14 @@ import shutil
 import stat
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 _PREFIX = "penstock-run-"
 #: A file in every such folder: nothing is ever removed for its name alone.
 _MARK = ".penstock"
+#: How long the log of a job that failed because of Spark is kept.
+_LOG_SECONDS = 7 * 24 * 3600.0
 _guard = threading.Lock()
 _folder: ProcessFolder | None = None
 
@@ -66,10 +69,20 @@ def process_folder() -> ProcessFolder:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed processes of this user have left in a folder."""
+    """Remove what killed processes of this user have left in a folder, and logs that are old."""
     for entry in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            _remove_if_left(entry)
+            if entry.suffix == ".log":
+                _remove_if_old(entry)
+            else:
+                _remove_if_left(entry)
+
+
+def _remove_if_old(log: Path) -> None:
+    found = log.lstat()
+    old = time.time() - found.st_mtime > _LOG_SECONDS
+    if old and stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
+        log.unlink()
 
 
 def _remove_if_left(path: Path) -> None:

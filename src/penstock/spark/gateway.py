@@ -7,25 +7,25 @@ job failed because of Spark: then its error names the file.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import logging
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import pyspark
 from py4j.clientserver import ClientServer
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
+from pyspark import SparkContext
 
 from penstock.common.options import LOG_FILE
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
-from penstock.spark import local_files
+from penstock.spark import launch, local_files
+from penstock.spark.class_archive import find_archive
+from penstock.spark.java import check_java
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -50,6 +50,7 @@ logger.pools.level = error
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _TEMPORARY_OPTION = "-Djava.io.tmpdir"
+_PYSPARK = Path(pyspark.__file__).parent
 _ML_MODULE = "pyspark.ml"
 _ML_JAR = "spark-mllib_"
 #: How long the JVM may take to end once it is told to.
@@ -68,18 +69,24 @@ class JvmFolder:
         run = process_folder()
         #: Open in the JVM as well, so that the folder is not taken for left as long as it runs.
         self.lock = run.lock
-        self._folder = run.make("spark")
-        self._temporary = self._folder / "tmp"
+        self.path = run.make("spark")
+        self._temporary = self.path / "tmp"
         self._temporary.mkdir()
-        self.log = self._folder / "spark.log" if log_file is None else Path(log_file).absolute()
+        self.log = self.path / "spark.log" if log_file is None else Path(log_file).absolute()
         #: Where the log goes if a job fails because of Spark.
         self._kept_log = run.path.with_suffix(".log") if log_file is None else self.log
-        self.log4j = self._folder / "log4j2.properties"
+        self.log4j = self.path / "log4j2.properties"
         self.log4j.write_text(_LOG4J.format(level=log_level.lower()), encoding="utf-8")
-        self.jar = self._folder / "penstock.jar"
-        local_files.write_jar(self.jar)
-        self.spark_home = self._folder / "home"
-        self._make_spark_home()
+        #: Where the JVM notes which classes it has loaded, if it is to.
+        self.loaded_classes = self.path / "classes"
+        archive = find_archive(check_java(), spark_jars(), os.environ)
+        #: None where the user's cache folder cannot be used.
+        self.archive = archive
+        if archive is None:
+            self.jar = self.path / "penstock.jar"
+            local_files.write_jar(self.jar)
+        else:
+            self.jar = Path(archive.jars[0])
 
     def lay_over(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return the settings, with all temporary files of Spark and its JVMs in this folder.
@@ -106,22 +113,34 @@ class JvmFolder:
             self.log = self._kept_log
         return str(self.log)
 
-    def _make_spark_home(self) -> None:
-        """Make a Spark home that lacks two things of pyspark's own that make a start slow.
+    def make_spark_home(self, *, complete: bool) -> Path:
+        """Make a Spark home that lacks what makes a start slow.
 
-        The `python` folder: from there workers would import pyspark out of a zip file, which has
-        no compiled modules; each new worker would compile all of pyspark, for a second. And the
-        library for machine learning, unless the program uses it: it adds a function to every
-        session, and Scala takes seconds to find out about that function's types.
+        It has no `python` folder: from there workers would import pyspark out of a zip file, which
+        has no compiled modules; each new worker would compile all of pyspark, for a second.
+
+        :param complete: with Spark's scripts and jars, for JVMs that scripts start.
         """
-        own = Path(pyspark.__file__).parent
-        jars = self.spark_home / "jars"
-        jars.mkdir(parents=True)
-        for name in ("bin", "sbin"):
-            (self.spark_home / name).symlink_to(own / name)
-        for jar in (own / "jars").iterdir():
-            if _ML_MODULE in sys.modules or not jar.name.startswith(_ML_JAR):
-                (jars / jar.name).symlink_to(jar)
+        home = self.path / "home"
+        home.mkdir()
+        if complete:
+            for name in ("bin", "sbin"):
+                (home / name).symlink_to(_PYSPARK / name)
+            (home / "jars").mkdir()
+            for jar in spark_jars():
+                (home / "jars" / os.path.basename(jar)).symlink_to(jar)
+        return home
+
+
+def spark_jars() -> list[str]:
+    """Return Spark's jars, without the library for machine learning unless the program uses it.
+
+    It adds a function to every session, and Scala takes seconds to find out about that function's
+    types.
+    """
+    names = sorted(name for name in os.listdir(_PYSPARK / "jars") if name.endswith(".jar"))
+    wanted = _ML_MODULE in sys.modules
+    return [str(_PYSPARK / "jars" / n) for n in names if wanted or not n.startswith(_ML_JAR)]
 
 
 def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
@@ -130,30 +149,53 @@ def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
     :raises JobFailedError: if it does not come up.
     """
     _prepare_environment()
-    conf = SparkConf(loadDefaults=False)
-    for key, value in settings.items():
-        conf.set(key, value)
-    options = settings.get(_DRIVER_OPTIONS, "")
     log4j = f"-Dlog4j2.configurationFile={folder.log4j.as_uri()}"
-    conf.set(_DRIVER_OPTIONS, f"{options} {log4j}".strip())
-    with _opened(folder.log) as output, _spark_home(folder.spark_home):
-        how = {"stdout": output, "stderr": output, "pass_fds": (folder.lock,)}
+    options = settings.get(_DRIVER_OPTIONS, "")
+    settings = {**settings, _DRIVER_OPTIONS: f"{options} {log4j}".strip()}
+    with _opened(folder.log) as output:
         try:
-            gateway = launch_gateway(conf, how)
-        except Exception as error:
+            gateway = _launch(settings, folder, output)
+        except (OSError, RuntimeError) as error:
             raise JobFailedError(
                 "Spark's JVM did not start",
                 got=f"{type(error).__name__}: {error}",
                 todo=f"see Spark's log: {folder.keep_log()}",
             ) from None
     SparkContext._ensure_initialized(gateway=gateway)
-    atexit.register(_end, gateway)
+    atexit.register(_end, gateway, folder)
     return gateway
+
+
+def _launch(settings: Mapping[str, str], folder: JvmFolder, output: IO[bytes]) -> Any:
+    plain = launch.is_plain(settings, os.environ)
+    environ = dict(os.environ)
+    # The user's own Spark, if there is one.
+    home = environ.setdefault("SPARK_HOME", str(folder.make_spark_home(complete=not plain)))
+    if not plain:
+        properties = folder.path / "spark.properties"
+        command = launch.submit_command(home, settings, environ, properties)
+        return launch.connect(launch.start(command, folder.path, environ, output, folder.lock))
+    archive = folder.archive
+    if settings.get("spark.driver.extraClassPath") != str(folder.jar):
+        archive = None  # it would hold for another class path only
+    java = check_java()
+    while True:
+        options = [] if archive is None else archive.options(folder.loaded_classes)
+        arguments = folder.path / "java.arguments"
+        command = launch.own_command(java, settings, spark_jars(), options, arguments)
+        jvm = launch.start(command, folder.path, environ, output, folder.lock)
+        try:
+            return launch.connect(jvm)
+        except RuntimeError:
+            if archive is None or not archive.exists():
+                raise
+            archive.forget()  # it may be the archive that the JVM died of
+            archive = None
 
 
 def _opened(log: Path) -> IO[bytes]:
     try:
-        return log.open("ab")
+        handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigurationError(
             "Spark's log cannot be written",
@@ -161,9 +203,10 @@ def _opened(log: Path) -> IO[bytes]:
             got=f"{type(error).__name__}: {error}",
             todo="name a file in a folder that exists",
         ) from None
+    return open(handle, "ab")
 
 
-def _end(gateway: Any) -> None:
+def _end(gateway: Any, folder: JvmFolder) -> None:
     """Let the JVM end and wait for it: what it still writes would outlive its folder."""
     process: subprocess.Popen[bytes] | None = gateway.proc
     if process is None or process.stdin is None:
@@ -173,6 +216,8 @@ def _end(gateway: Any) -> None:
         process.wait(_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
+    if folder.archive is not None:
+        folder.archive.make_later(folder.loaded_classes)
 
 
 def jvm_pid() -> int | None:
@@ -180,19 +225,6 @@ def jvm_pid() -> int | None:
     gateway: Any = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     return None if process is None else int(process.pid)
-
-
-@contextlib.contextmanager
-def _spark_home(path: Path) -> Iterator[None]:
-    """Let the JVM that is being started find Spark there, unless the user chose a Spark."""
-    if os.environ.get("SPARK_HOME"):
-        yield
-        return
-    os.environ["SPARK_HOME"] = str(path)
-    try:
-        yield
-    finally:
-        del os.environ["SPARK_HOME"]
 
 
 def is_not_from_py4j(record: logging.LogRecord) -> bool:

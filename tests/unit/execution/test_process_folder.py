@@ -153,3 +153,12 @@ def test_a_forked_child_leaves_it_to_its_parent(tmp_path: Path) -> None:
     assert folder.path.is_dir()
     folder.remove()
     assert not folder.path.exists()
+
+
+def test_logs_that_were_kept_go_after_a_week(tmp_path: Path) -> None:
+    old, new = tmp_path / "penstock-run-old.log", tmp_path / "penstock-run-new.log"
+    for log in (old, new):
+        log.touch()
+    os.utime(old, (0, 0))
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [new]
