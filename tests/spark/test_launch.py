@@ -75,9 +75,9 @@ def test_java_reads_the_arguments_as_they_were_meant(tmp_path: Path) -> None:
 def test_settings_for_the_script_are_in_a_private_file(tmp_path: Path) -> None:
     properties = tmp_path / "properties"
     settings = {**LOCAL, "spark.a:b=c": " x\\y\nz", "spark.password": "secret"}
-    command = launch.submit_command("/home", settings, {}, properties)
+    command = launch.submit_command("/opt/spark", settings, {}, properties)
     assert command == [
-        "/home/bin/spark-submit", "--load-spark-defaults", "--properties-file", str(properties),
+        "/opt/spark/bin/spark-submit", "--load-spark-defaults", "--properties-file", str(properties),
         "pyspark-shell",
     ]  # fmt: skip
     assert mode_of(properties) == 0o600
