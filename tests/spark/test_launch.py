@@ -77,9 +77,12 @@ def test_settings_for_the_script_are_in_a_private_file(tmp_path: Path) -> None:
     settings = {**LOCAL, "spark.a:b=c": " x\\y\nz", "spark.password": "secret"}
     command = launch.submit_command("/opt/spark", settings, {}, properties)
     assert command == [
-        "/opt/spark/bin/spark-submit", "--load-spark-defaults", "--properties-file", str(properties),
+        "/opt/spark/bin/spark-submit",
+        "--load-spark-defaults",
+        "--properties-file",
+        str(properties),
         "pyspark-shell",
-    ]  # fmt: skip
+    ]
     assert mode_of(properties) == 0o600
     assert properties.read_text() == (
         "spark.master=local[2]\nspark.a\\:b\\=c=\\ x\\\\y\\nz\nspark.password=secret\n"
