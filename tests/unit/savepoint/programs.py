@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.core.functions import CheckpointedFunction
 from penstock.core.state import (
@@ -157,7 +158,20 @@ def windowed(assigner: Any, finish: Callable[[Any], DataStream]) -> Any:
     return lambda stream, number: finish(stream.key_by(f.key_of).window(assigner))
 
 
+def matched(stream: DataStream, number: int) -> DataStream:
+    """Find pairs of a record and two larger ones; those of the same time are in a fixed order."""
+    pattern = Pattern.begin("low").followed_by("high").times(2).allow_combinations().within(14)
+    pattern.where(
+        lambda value, ctx: all(value[1] > low[1] for low in ctx.get_events_for_pattern("low"))
+    )
+    matches = CEP.pattern(
+        stream.key_by(f.key_of), pattern, lambda left, right: (left > right) - (left < right)
+    )
+    return matches.select(lambda match: (match["low"][0][0], sum(v for _, v in match["high"])))
+
+
 STEPS: dict[str, Any] = {
+    "pattern": matched,
     "map": lambda stream, number: stream.map(f.Affine(number)),
     "rebalance": lambda stream, number: stream.rebalance().map(f.Affine(number)),
     "rescale": lambda stream, number: stream.rescale().filter(f.keep_most),

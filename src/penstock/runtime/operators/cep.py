@@ -21,6 +21,7 @@ from penstock.runtime.cep.match_state import MatchState
 from penstock.runtime.cep.nfa import NFA, Match, TimedOut
 from penstock.runtime.cep.tables import EventQueueTable, MatchTable
 from penstock.runtime.operators.process import ResultOperator
+from penstock.runtime.state.keyed_backend import KEY_TIMERS
 
 #: Calls the user's function with a match; returns its results.
 MatchCall = Callable[[Match], Iterable[Any] | None]
@@ -62,6 +63,7 @@ class CepOperator(ResultOperator):
         self._on_timeout = self._timeout_call()
         skip_strategy = pattern.get_after_match_skip_strategy()
         self._nfa = NFA(compile_pattern(pattern), skip_strategy, self._on_timeout is not None)
+        self.backend.timer_kind = KEY_TIMERS
         self._keys = self.backend.context
         self._queue: EventQueueTable = self.backend.table("\0queue", EventQueueTable.kind)
         self._matches: MatchTable = self.backend.table("\0matches", MatchTable.kind)
