@@ -9,6 +9,7 @@ from penstock.cep.cep import CEP
 from penstock.cep.pattern_stream import PatternStream
 from penstock.core.pattern import (
     AfterMatchSkipStrategy,
+    EventComparator,
     GroupPattern,
     IterativeCondition,
     Pattern,
@@ -19,6 +20,8 @@ from penstock.core.pattern import (
     PatternTimeoutFunction,
     Quantifier,
     RichIterativeCondition,
+    RichPatternFlatSelectFunction,
+    RichPatternSelectFunction,
     SimpleCondition,
     TimedOutPartialMatchHandler,
     WithinType,
@@ -27,6 +30,7 @@ from penstock.core.pattern import (
 __all__ = [
     "CEP",
     "AfterMatchSkipStrategy",
+    "EventComparator",
     "GroupPattern",
     "IterativeCondition",
     "Pattern",
@@ -38,6 +42,8 @@ __all__ = [
     "PatternTimeoutFunction",
     "Quantifier",
     "RichIterativeCondition",
+    "RichPatternFlatSelectFunction",
+    "RichPatternSelectFunction",
     "SimpleCondition",
     "TimedOutPartialMatchHandler",
     "WithinType",

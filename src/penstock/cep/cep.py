@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.cep.pattern_stream import PatternStream
-from penstock.core.pattern import Pattern
+from penstock.core.pattern import EventComparator, Pattern
 from penstock.datastream.data_stream import DataStream
 
 
@@ -26,7 +26,7 @@ class CEP:
     def pattern(
         input_stream: DataStream,
         pattern: Pattern,
-        comparator: Callable[[Any, Any], int] | None = None,
+        comparator: Callable[[Any, Any], int] | EventComparator[Any] | None = None,
     ) -> PatternStream:
         """Look for a pattern.
 

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.common import TypeInformation
 from penstock.core.output_tag import OutputTag
 from penstock.core.pattern import (
+    EventComparator,
     Pattern,
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
@@ -22,12 +23,13 @@ from penstock.datastream.function_checks import require_function, require_object
 from penstock.datastream.windowed_stream import same_key
 from penstock.graph.specs import CepSpec
 
+Comparator = Callable[[Any, Any], int] | EventComparator[Any]
 Select = Callable[[dict[str, list[Any]]], Any]
 
 
 @dataclass(frozen=True)
 class _Settings:
-    comparator: Callable[[Any, Any], int] | None
+    comparator: Comparator | None
     event_time: bool = True
     late_tag: str | None = None
 
@@ -43,10 +45,12 @@ class PatternStream:
         self,
         input_stream: DataStream,
         pattern: Pattern,
-        comparator: Callable[[Any, Any], int] | None = None,
+        comparator: Comparator | None = None,
     ) -> None:
         require_object("CEP.pattern()", input_stream, DataStream)
         validate(pattern)
+        if comparator is not None:
+            require_function("CEP.pattern()", comparator, EventComparator)
         self._stream = input_stream
         self._pattern = pattern
         self._settings = _Settings(comparator)

@@ -7,12 +7,13 @@ from functools import cmp_to_key
 from itertools import groupby
 from typing import Any
 
-from penstock.core.pattern import Pattern
+from penstock.core.pattern import EventComparator, Pattern
 from penstock.core.time import MAX_WATERMARK
+from penstock.runtime.calls import method_of
 from penstock.runtime.cep.compiler import compile_pattern
 from penstock.runtime.cep.nfa import NFA, Match, TimedOut
 
-Comparator = Callable[[Any, Any], int]
+Comparator = Callable[[Any, Any], int] | EventComparator[Any]
 
 
 def match(
@@ -59,7 +60,7 @@ def match_with_timeouts(
         advance(time)
         values = [event for event, _ in group]
         if comparator is not None:
-            values.sort(key=cmp_to_key(comparator))
+            values.sort(key=cmp_to_key(method_of(comparator, "compare")))
         for value in values:
             matches += nfa.process(state, value, time, 0)
     advance(MAX_WATERMARK)

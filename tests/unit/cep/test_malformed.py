@@ -281,6 +281,12 @@ def test_a_skip_target_that_is_the_first_event() -> None:
     )
 
 
+def test_a_comparator_that_is_none() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(PenstockError, match=r"CEP.pattern\(\) needs an EventComparator or a call"):
+        CEP.pattern(env.from_collection([1]), a(), 1)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("call", ["select", "flat_select", "process"])
 def test_a_function_that_is_none(call: str) -> None:
     with pytest.raises(PenstockError, match=f"{call}\\(\\) needs a Pattern"):

@@ -6,11 +6,14 @@ from penstock.core.pattern.conditions import (
     SimpleCondition,
 )
 from penstock.core.pattern.functions import (
+    EventComparator,
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
     PatternProcessFunction,
     PatternSelectFunction,
     PatternTimeoutFunction,
+    RichPatternFlatSelectFunction,
+    RichPatternSelectFunction,
     TimedOutPartialMatchHandler,
 )
 from penstock.core.pattern.pattern import GroupPattern, Pattern, WithinType
@@ -20,6 +23,7 @@ from penstock.core.pattern.skip import AfterMatchSkipStrategy
 __all__ = [
     "AfterMatchSkipStrategy",
     "ConsumingStrategy",
+    "EventComparator",
     "GroupPattern",
     "IterativeCondition",
     "Pattern",
@@ -30,6 +34,8 @@ __all__ = [
     "PatternTimeoutFunction",
     "Quantifier",
     "RichIterativeCondition",
+    "RichPatternFlatSelectFunction",
+    "RichPatternSelectFunction",
     "SimpleCondition",
     "TimedOutPartialMatchHandler",
     "Times",

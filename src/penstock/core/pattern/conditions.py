@@ -66,6 +66,23 @@ class SimpleCondition(Function, Generic[T]):
     def filter(self, value: T) -> bool:
         """Tell whether the event is accepted."""
 
+    @staticmethod
+    def of(function: Callable[[Any], Any]) -> SimpleCondition[Any]:
+        """Return a plain function as a condition object.
+
+        >>> SimpleCondition.of(str.isupper).filter("A")
+        True
+        """
+        return _FunctionCondition(function)
+
+
+class _FunctionCondition(SimpleCondition[Any]):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def filter(self, value: Any) -> bool:
+        return bool(self._function(value))
+
 
 class Condition:
     """Base of what a pattern holds."""
@@ -134,7 +151,8 @@ def make_condition(call: str, function: Any, where: str) -> Condition:
         return UserCondition(function, iterative=True)
     if isinstance(function, SimpleCondition):
         return UserCondition(function, iterative=False)
-    if not callable(function) or _is_condition_class(function):
+    call_of = getattr(function, "filter", function)
+    if not callable(call_of) or isinstance(function, type):
         raise MalformedPatternError(
             f"{call} needs a function of an event, or of an event and a context",
             where=where,
@@ -142,13 +160,7 @@ def make_condition(call: str, function: Any, where: str) -> Condition:
             todo="pass a function, or an object of a subclass of SimpleCondition or "
             "IterativeCondition",
         )
-    return UserCondition(function, _takes_context(call, function, where))
-
-
-def _is_condition_class(function: Any) -> bool:
-    return isinstance(function, type) and issubclass(
-        function, (IterativeCondition, SimpleCondition)
-    )
+    return UserCondition(function, _takes_context(call, call_of, where))
 
 
 def _takes_context(call: str, function: Any, where: str) -> bool:

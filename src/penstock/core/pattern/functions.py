@@ -21,6 +21,14 @@ IN = TypeVar("IN")
 OUT = TypeVar("OUT")
 
 
+class EventComparator(ABC, Generic[IN]):
+    """Order events of the same time; a plain function of two events will do as well."""
+
+    @abstractmethod
+    def compare(self, first: IN, second: IN) -> int:
+        """Return a negative number, zero or a positive one."""
+
+
 class PatternSelectFunction(Function, Generic[IN, OUT]):
     """Turn a match into one result."""
 
@@ -29,12 +37,20 @@ class PatternSelectFunction(Function, Generic[IN, OUT]):
         """Return the result."""
 
 
+class RichPatternSelectFunction(PatternSelectFunction[IN, OUT]):
+    """A `PatternSelectFunction` under Flink's name for one with `open` and `close`."""
+
+
 class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
     """Turn a match into any number of results."""
 
     @abstractmethod
     def flat_select(self, pattern: dict[str, list[IN]]) -> Iterable[OUT] | None:
         """Return or yield the results."""
+
+
+class RichPatternFlatSelectFunction(PatternFlatSelectFunction[IN, OUT]):
+    """A `PatternFlatSelectFunction` under Flink's name for one with `open` and `close`."""
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):

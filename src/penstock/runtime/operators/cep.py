@@ -70,7 +70,9 @@ class CepOperator(ResultOperator):
         self._timers = (
             self.backend.event_timers if spec.event_time else self.backend.processing_timers
         )
-        self._order = None if spec.comparator is None else _order_of(spec.comparator)
+        self._order = (
+            None if spec.comparator is None else _order_of(method_of(spec.comparator, "compare"))
+        )
         self._dropped = self.context.metrics.counter("numLateRecordsDropped")
         for function in (spec.function, spec.timeout_function, *self._nfa.functions):
             if function is not None:
