@@ -7,6 +7,7 @@ from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.connected_streams import ConnectedStreams
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.interval_join import IntervalJoin, IntervalJoined
+from penstock.datastream.iterative_stream import IterativeStream
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.split_stream import SplitStream
 from penstock.datastream.stream import DataStream
@@ -25,6 +26,7 @@ __all__ = [
     "DataStreamSink",
     "IntervalJoin",
     "IntervalJoined",
+    "IterativeStream",
     "JoinedStreams",
     "KeyedStream",
     "SplitStream",

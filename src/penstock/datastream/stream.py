@@ -13,6 +13,7 @@ from penstock.common import (
     Types,
     WatermarkStrategy,
 )
+from penstock.common.time import to_milliseconds
 from penstock.common.typeinfo import TupleTypeInfo
 from penstock.core.functions import (
     FilterFunction,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from penstock.datastream.broadcast_connected_stream import BroadcastConnectedStream
     from penstock.datastream.broadcast_stream import BroadcastStream
     from penstock.datastream.connected_streams import ConnectedStreams
+    from penstock.datastream.iterative_stream import IterativeStream
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.split_stream import SplitStream
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -247,6 +249,15 @@ class DataStream(StreamSinks, OperatorSettings):
         """Give every record a timestamp in milliseconds, from records that come in order."""
         strategy = WatermarkStrategy.for_monotonous_timestamps()
         return self.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(extractor))
+
+    def iterate(self, max_wait_time: int | Time | Duration = 0) -> IterativeStream:
+        """Begin an iteration: `close_with` sends records back to the stream that is returned.
+
+        It ends when all sources have ended and nothing has come back for `max_wait_time`.
+
+        :param max_wait_time: milliseconds or a span.
+        """
+        return iterative_stream.IterativeStream(self, to_milliseconds(max_wait_time))
 
     # ---- several streams ----------------------------------------------------------------------
 
@@ -440,6 +451,7 @@ from penstock.datastream import (  # noqa: E402
     broadcast_connected_stream,
     broadcast_stream,
     connected_streams,
+    iterative_stream,
     keyed_stream,
     split_stream,
 )

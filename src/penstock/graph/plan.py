@@ -94,6 +94,12 @@ class ExecutionPlan:
         """Return the operators of one level in topological order."""
         return [op for op in self.operators if op.level == level]
 
+    def feedback(self) -> dict[str, str]:
+        """Return the uid of each iteration's head by that of its tail."""
+        heads = {getattr(op.spec, "fed_by", None): op.uid for op in self.operators}
+        tails = {op.uid: getattr(op.spec, "feeds", None) for op in self.operators}
+        return {uid: heads[name] for uid, name in tails.items() if name is not None}
+
     def sources(self) -> list[PlanOperator]:
         """Return the job's sources."""
         return [op for op in self.operators if not op.inputs]

@@ -37,6 +37,7 @@ class OperatorSpec:
 class SourceSpec(OperatorSpec):
     source: Any  # core.io.Source
     strategy: Any = None  # common.WatermarkStrategy, applied per split
+    fed_by: str | None = None  # the iteration whose records come back here
     converts = "rows"
     state_layout = "source"
 
@@ -158,6 +159,7 @@ class AsyncWaitSpec(OperatorSpec):
 @dataclass(frozen=True)
 class SinkSpec(OperatorSpec):
     sink: Any  # core.io.Sink
+    feeds: str | None = None  # the iteration whose records go back from here
     state_layout = "sink"
 
 

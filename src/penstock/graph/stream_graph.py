@@ -148,6 +148,7 @@ def build_stream_graph(
     _connect(graph, operators, numbers)
     _inherit_slot_sharing_groups(graph, operators, numbers)
     graph.batch_mode = _resolve_batch_mode(graph)
+    _check_iterations(graph)
     assign_uids(graph.nodes.values(), auto_uids=settings.auto_uids)
     return graph
 
@@ -273,6 +274,24 @@ def _inherit_slot_sharing_groups(
         groups = {graph.nodes[edge.source].slot_sharing_group for edge in node.in_edges}
         if len(groups) == 1:
             node.slot_sharing_group = groups.pop()
+
+
+def _check_iterations(graph: StreamGraph) -> None:
+    nodes = graph.nodes.values()
+    heads = {n.spec.fed_by: n for n in nodes if isinstance(n.spec, SourceSpec) and n.spec.fed_by}
+    tails = {n.spec.feeds: n for n in nodes if isinstance(n.spec, SinkSpec) and n.spec.feeds}
+    for name in heads.keys() - tails.keys():
+        raise GraphError(
+            "an iteration sends nothing back",
+            where=heads[name].describe(),
+            todo="call close_with(stream) on what iterate() returned",
+        )
+    for name in tails.keys() - heads.keys():
+        raise GraphError(
+            "an iteration is closed with a stream that is not part of it",
+            where=tails[name].describe(),
+            todo="make the stream for close_with() from what iterate() returned",
+        )
 
 
 def _resolve_batch_mode(graph: StreamGraph) -> bool:

@@ -38,6 +38,8 @@ class BatchReport:
     """
 
     committables: dict[str, list[Committable]] = field(default_factory=dict)
+    #: What goes back to the heads of iterations, by their uids.
+    feedback: dict[str, list[bytes]] = field(default_factory=dict)
     #: State of the tasks of a source, by its uid and subtask.
     level0: dict[Place, bytes] = field(default_factory=dict)
     #: Next processing-time timer of a task, None when it has no more; changed ones only.
@@ -78,6 +80,9 @@ class BatchReport:
                 report.metrics[place] = pickle.loads(body)
         for output in report.committables.values():
             output.sort(key=lambda committable: committable.subtask)
+        for tail, head in plan.feedback().items():
+            back = report.committables.pop(tail, [])
+            report.feedback[head] = [committable.payload for committable in back]
         return report
 
 

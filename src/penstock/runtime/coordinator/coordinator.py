@@ -18,6 +18,7 @@ from penstock.runtime.coordinator.alignment import bounded, held_back
 from penstock.runtime.coordinator.control import (
     due_timers,
 )
+from penstock.runtime.coordinator.feedback import offer_feedback
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
 from penstock.runtime.coordinator.planning import SourceShare, plan_source
@@ -300,6 +301,7 @@ class Coordinator:
             state = self._state_at(start)
             self._time = max(self._time, end["time"])
             self._planned_end = end
+            offer_feedback(self._plan, self._sources, state, ended_sources(start))
             reads = [
                 read
                 for operator in self._plan.sources()
@@ -369,6 +371,7 @@ class Coordinator:
         state = self._state_at(start)
         ended = ended_sources(start)
         held = held_back(self._plan, state.metrics, ended)
+        offer_feedback(self._plan, self._sources, state, ended)
         positions = self._latest_positions(start, ended, held)
         now = self._now()
         ended.update({u: now for u, p in positions.items() if p.get("done") and u not in ended})

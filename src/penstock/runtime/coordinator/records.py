@@ -39,6 +39,8 @@ class JobState:
     accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
     #: Readings of metrics by operator, subtask and full name.
     metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: What the last batch sent back, by the uid of the iteration's head.
+    feedback: dict[str, list[bytes]] = field(default_factory=dict)
 
     def after(self, report: BatchReport) -> JobState:
         """Return the state after a batch that changed what `report` says."""
@@ -48,6 +50,7 @@ class JobState:
             {place: time for place, time in timers.items() if time is not None},
             {**self.accumulators, **report.accumulators},
             {**self.metrics, **report.metrics},
+            report.feedback,
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.connectors.feedback import FeedbackEnumerator
 from penstock.core.io import (
     EnumeratorContext,
     Position,
@@ -109,6 +110,13 @@ class HostedSource:
             # The limit may have cut it short: there may be more, whatever next_wakeup says.
             self._ask_again = True
             return self._checked(position)
+
+    def offer(self, payloads: list[bytes], others_ended: bool) -> None:
+        """Tell the head of an iteration what came back."""
+        enumerator = self._running()
+        assert isinstance(enumerator, FeedbackEnumerator)
+        enumerator.offer(payloads, others_ended)
+        self._ask_again = True
 
     def next_question(self) -> int | None:
         """Return when the enumerator wants to be asked again, None for no certain time."""
