@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ from penstock.datastream.connectors.kafka import (
 )
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import ConfigurationError, PenstockError, SinkError
+from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.testing.local_executor import LocalJob
 from tests.services.topics import Topic
 from tests.unit.process.jobs import environment
@@ -321,3 +323,21 @@ def test_readers_of_uncommitted_messages_are_the_only_ones_to_see_them(topic: To
     assert topic.values() == []
     assert topic.values("read_uncommitted") == ["open"]
     producer.abort_transaction(30)
+
+
+def test_a_full_disk(topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink, values = builder(topic).build(), [str(n) for n in range(10)]
+    write = JobDirectory.write
+
+    def full(directory: JobDirectory, name: str, data: bytes) -> None:
+        if name == "records/2.rec":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(directory, name, data)
+
+    monkeypatch.setattr(JobDirectory, "write", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        job(sink, tmp_path, values, cuts=2).run()
+    assert topic.values() == values[:4]
+    monkeypatch.setattr(JobDirectory, "write", write)
+    job(sink, tmp_path, values, cuts=2).run()
+    assert topic.values() == values

@@ -307,3 +307,21 @@ def test_records_that_are_gone(kafka: Server) -> None:
     earliest = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(topic.name, 0): 1})
     going_on = builder(topic).set_starting_offsets(earliest).set_bounded(LATEST).build()
     assert read(going_on) == ["c"]
+
+
+class Whole(SimpleStringSchema):
+    def deserialize(self, message: bytes) -> Any:
+        return int(message)
+
+
+def test_a_message_that_the_schema_does_not_fit(kafka: Server) -> None:
+    topic = Topic(kafka, "schema")
+    topic.write("1", "2", "three")
+    source = builder(topic).set_value_only_deserializer(Whole()).set_bounded(LATEST).build()
+    with pytest.raises(SourceError) as caught:
+        read(source)
+    assert caught.value.what == "a message cannot be turned into a record"
+    assert str(caught.value.got).startswith(
+        f"topic '{topic.name}', partition 0, offset 2: b'three'; ValueError: invalid literal"
+    )
+    assert "built at" in str(caught.value.where)

@@ -19,6 +19,18 @@ class TaskCache:
     def __init__(self) -> None:
         self._kept: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
         self._bytes = 0
+        #: The attempt of each job that was at work here last.
+        self._attempts: dict[str, str] = {}
+
+    def enter(self, job_id: str, attempt: str) -> None:
+        """Note which attempt of a job is at work here; what earlier ones left behind is closed."""
+        before = self._attempts.get(job_id)
+        if before == attempt:
+            return
+        self._attempts[job_id] = attempt
+        for key in [key for key in self._kept if key[0] == before]:
+            # It would never be found again, and keep its connections.
+            discard(self.take(key))
 
     def take(self, key: Any) -> Any:
         """Return the task and forget it, None if it is not there."""

@@ -24,7 +24,7 @@ from penstock.core.state import (
 )
 from penstock.core.time import TimerService
 from penstock.errors import ProgramError, StateError
-from penstock.graph.plan import PlanOperator
+from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.keyed_backend import KEY_TIMERS, KeyedBackend
@@ -36,6 +36,11 @@ T = TypeVar("T")
 JOB_ID_SETTING = "penstock.job-id"
 ATTEMPT_SETTING = "penstock.attempt"
 JOB_FOLDER_SETTING = "penstock.job-folder"
+
+
+def job_id_of(plan: ExecutionPlan) -> str:
+    """Return the id of the job that a worker's plan belongs to."""
+    return str(plan.settings.get(JOB_ID_SETTING, ""))
 
 
 class OperatorRuntimeContext(RuntimeContext):

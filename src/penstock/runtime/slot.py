@@ -9,6 +9,7 @@ from penstock.common.options import CACHE_BYTES
 from penstock.graph.specs import Broadcast
 from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.context import job_id_of
 from penstock.runtime.envelope import SAVEPOINT, Header, body_of, header_of, unpack_chunk
 from penstock.runtime.job import Job
 from penstock.runtime.savepoint.format import Part
@@ -46,6 +47,7 @@ def run_slot(
     this batch has.
     """
     place = (job.token, level, slot)
+    cache.enter(job_id_of(job.plan), job.token)
     instance: _Slot | None = cache.take(place)
     if instance is None:
         instance = _Slot(job, level, slot)

@@ -10,6 +10,7 @@ from penstock.common.options import CACHE_BYTES
 from penstock.core.io import BatchRead
 from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
+from penstock.runtime.context import job_id_of
 from penstock.runtime.envelope import LEVEL0_STATE, SAVEPOINT
 from penstock.runtime.failure import describe
 from penstock.runtime.job import Job
@@ -67,6 +68,7 @@ class _SourceTask:
 def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tuple[int, bytes]]:
     """Work through a subtask's share of a batch; return rows `(slot of next hop, payload)`."""
     place = (job.token, "source", read.source_id, read.subtask)
+    cache.enter(job_id_of(job.plan), job.token)
     instance: _SourceTask | None = cache.take(place)
     tokens, state = ((), {}) if read.state is None else pickle.loads(read.state)
     if instance is not None and not instance.can_go_on_from(tokens):

@@ -67,3 +67,25 @@ def test_a_worker_that_dies_closes_nothing() -> None:
     cache.clear()
     assert cache.take("a") is None
     assert task.closed == 0
+
+
+class Connected:
+    def __init__(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_what_an_earlier_attempt_left_behind_is_closed() -> None:
+    cache = TaskCache()
+    mine, others = Connected(), Connected()
+    cache.enter("job", "first")
+    cache.put(("first", "source", 1), mine, 1, 100)
+    cache.enter("another job", "x")
+    cache.put(("x", "source", 1), others, 1, 100)
+    cache.enter("job", "first")
+    assert not mine.closed
+    cache.enter("job", "second")
+    assert mine.closed and not others.closed
+    assert cache.take(("first", "source", 1)) is None

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.connectors.kafka.client import Trouble, library, make, refused
 from penstock.connectors.kafka.schemas import KafkaRecordDeserializationSchema
 from penstock.core.io import ReaderContext, SourceBatch, SourceReader, SplitRange
-from penstock.errors import SourceError
+from penstock.errors import SourceError, show_value
 
 _CHUNK = 8192
 _WAIT_SECONDS = 0.5
@@ -70,7 +70,7 @@ class KafkaReader(SourceReader):
         while True:
             if progress.messages:
                 heard = time.monotonic()
-                yield self._schema.batch(progress.take())
+                yield self._records(progress.take())
             if progress.at >= progress.end:
                 break
             self._fetch()
@@ -79,6 +79,18 @@ class KafkaReader(SourceReader):
         if all(each.at >= each.end for each in self._progress.values()):
             # Nothing is fetched between batches: another worker may read what comes next.
             self._consumer.unassign()
+
+    def _records(self, messages: list[Any]) -> SourceBatch:
+        try:
+            return self._schema.batch(messages)
+        except Exception:
+            # One of them cannot be read: which one shows when they are read one by one.
+            for message in messages:
+                try:
+                    self._schema.batch([message])
+                except Exception as error:
+                    raise _unreadable(message, error) from error
+            raise
 
     def close(self) -> None:
         if self._consumer is not None:
@@ -153,3 +165,12 @@ class KafkaReader(SourceReader):
             f"{_PATIENCE_SECONDS:g} s" + (f" ({last})" if last else ""),
             todo="check that the brokers are running",
         )
+
+
+def _unreadable(message: Any, error: Exception) -> SourceError:
+    place = f"topic {message.topic()!r}, partition {message.partition()}, offset {message.offset()}"
+    return SourceError(
+        "a message cannot be turned into a record",
+        got=f"{place}: {show_value(message.value(), 200)}; {type(error).__name__}: {error}",
+        todo="use a schema that fits the topic, or one that returns None for what it cannot read",
+    )
