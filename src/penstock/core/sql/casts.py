@@ -233,7 +233,6 @@ def is_decimal(text: str | None) -> bool:
     if text is None:
         return False
     try:
-        Decimal(text)
+        return Decimal(text.strip()).is_finite() and "_" not in text
     except InvalidOperation:
         return False
-    return bool(re.fullmatch(r"[+-]?[\d.eE+-]+", text))

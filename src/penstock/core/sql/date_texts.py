@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from penstock.core.date_pattern import MONTHS, TOKEN, compile_pattern
-from penstock.core.sql.casts import text_to_timestamp
 from penstock.core.sql.temporal import EPOCH, UTC, instant, local, start_of, zone_of
-from penstock.errors import ConfigurationError, EvaluationError
+from penstock.errors import ConfigurationError
 
 DEFAULT = "yyyy-MM-dd HH:mm:ss"
 _MONTH_NUMBERS = {name.lower(): i for i, name in enumerate(MONTHS, 1)}
 _SHORT_MONTHS = {name[:3].lower(): i for i, name in enumerate(MONTHS, 1)}
 # Java's value for a text that UNIX_TIMESTAMP cannot read.
 UNREADABLE = -(2**63)
+
+_PLAIN = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
+    r"(?: (?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})(?:\.(?P<fraction>\d{1,9}))?)?"
+)
 
 #: A pattern's letter: the group's name and what it may match, by the number of letters.
 _FIELDS: dict[str, tuple[str, str]] = {
@@ -103,17 +108,19 @@ def rewrite(text: str, pattern: str) -> str | None:
     return None if value is None else write(value, pattern)
 
 
-def read(text: str, pattern: str = DEFAULT) -> datetime.datetime | None:
+def read(text: str, pattern: str = DEFAULT, clipped: bool = True) -> datetime.datetime | None:
     """Read a timestamp by a pattern; None if the text does not fit.
 
     One with an offset is returned in UTC.
+
+    :param clipped: take 30 February for the last day of the month, as Java does for timestamps.
     """
     match = _reader(pattern).match(text)
     if match is None:
         return None
     parts = match.groupdict()
     try:
-        value = _value_of(parts)
+        value = _value_of(parts, clipped)
     except ValueError:
         return None
     offset = parts.get("offset") or parts.get("zone")
@@ -124,13 +131,16 @@ def read(text: str, pattern: str = DEFAULT) -> datetime.datetime | None:
 
 def read_plain(text: str) -> datetime.datetime | None:
     """Read a timestamp in the form of SQL: a date, and a time with its fraction if there is one."""
+    match = _PLAIN.fullmatch(text)
+    if match is None:
+        return None
     try:
-        return text_to_timestamp(text)
-    except EvaluationError:
+        return _value_of(match.groupdict(), clipped=True)
+    except ValueError:
         return None
 
 
-def _value_of(parts: dict[str, str | None]) -> datetime.datetime:
+def _value_of(parts: dict[str, str | None], clipped: bool) -> datetime.datetime:
     def number(name: str, default: int) -> int:
         text = parts.get(name)
         return default if text is None else int(text)
@@ -148,8 +158,11 @@ def _value_of(parts: dict[str, str | None]) -> datetime.datetime:
         hour = (number("hour12", 0) or number("hour11", 0)) % 12
         hour += 12 if (parts.get("half") or "").upper() == "PM" else 0
     micros = int(f"{parts.get('fraction') or '':0<6}"[:6])
+    day = number("day", 1)
+    if clipped and 28 < day <= 31:
+        day = min(day, calendar.monthrange(year, month)[1])
     value = datetime.datetime(
-        year, month, number("day", 1), hour, number("minute", 0), number("second", 0), micros
+        year, month, day, hour, number("minute", 0), number("second", 0), micros
     )
     if parts.get("doy"):
         value = value.replace(month=1, day=1) + datetime.timedelta(days=number("doy", 1) - 1)
@@ -158,7 +171,7 @@ def _value_of(parts: dict[str, str | None]) -> datetime.datetime:
 
 def read_date(text: str, pattern: str = "yyyy-MM-dd") -> datetime.date | None:
     """Read a day by a pattern; None if the text does not fit."""
-    value = read(text, pattern)
+    value = read(text, pattern, clipped=False)
     return None if value is None else value.date()
 
 

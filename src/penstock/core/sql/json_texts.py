@@ -28,7 +28,8 @@ def load(text: str) -> Any:
 
     :raises ValueError: if it is not valid.
     """
-    return json.loads(text, strict=False, parse_constant=_refuse)
+    # Fractions are kept as they are written.
+    return json.loads(text, strict=False, parse_constant=_refuse, parse_float=Decimal)
 
 
 def _refuse(word: str) -> Any:
@@ -46,11 +47,10 @@ def dump(value: Any, shape: Shape = None) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        return double_text(value)
-    if isinstance(value, int):
+        # As a number of Java's exact kind shows it: 1.0E+10.
+        return str(Decimal(double_text(value)))
+    if isinstance(value, int | Decimal):
         return str(value)
-    if isinstance(value, Decimal):
-        return format(value, "f")
     if isinstance(value, bytes):
         return f'"{base64.b64encode(value).decode("ascii")}"'
     return _dump_other(value, shape)

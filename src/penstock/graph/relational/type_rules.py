@@ -184,6 +184,9 @@ def _common_interval(left: IntervalType, right: IntervalType) -> LogicalType | N
     if type(left) is not type(right):
         return None
     if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
+        if left.resolution == right.resolution == "SECOND":
+            digits = max(left.fractional_precision, right.fractional_precision)
+            return DayTimeIntervalType("SECOND", fractional_precision=digits)
         return DayTimeIntervalType(
             day_precision=max(left.day_precision, right.day_precision),
             fractional_precision=max(left.fractional_precision, right.fractional_precision),

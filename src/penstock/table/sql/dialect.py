@@ -69,13 +69,15 @@ class TableArgument(exp.Expression):
 class JsonCall(exp.Expression):
     """A JSON function whose arguments are followed by clauses."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "clauses": False}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "clauses": False}
 
 
 class FlinkParser(parser.Parser):
     """Queries and expressions of Flink's SQL."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    # ARRAY[1, 2][1] is an element, not another array.
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         "CASE": parser.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"],
@@ -106,7 +108,14 @@ class FlinkParser(parser.Parser):
             key: value
             for key, value in parser.Parser.RANGE_PARSERS.items()
             if key
-            in (TokenType.BETWEEN, TokenType.IN, TokenType.IS, TokenType.LIKE, TokenType.SIMILAR_TO)
+            in (
+                TokenType.BETWEEN,
+                TokenType.IN,
+                TokenType.IS,
+                TokenType.LIKE,
+                TokenType.SIMILAR_TO,
+                TokenType.OVERLAPS,
+            )
         },
     }
     VERSION_PHRASES: ClassVar[dict[tuple[str, ...], str]] = {("FOR", "SYSTEM_TIME"): "TIMESTAMP"}

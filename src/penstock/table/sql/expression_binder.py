@@ -6,7 +6,6 @@ columns once it has put the node below that computes them.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,7 +13,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.errors import FunctionError, ValidationError
+from penstock.core.sql.casts import text_to_date, text_to_time, text_to_timestamp
+from penstock.errors import EvaluationError, FunctionError, ValidationError
 from penstock.graph.relational import types as t
 from penstock.graph.relational.expressions import (
     Expr,
@@ -113,6 +113,8 @@ class ExpressionBinder:
             return self.resolve(operator, [self.bind(p) for p in [left, *reversed(parts)]], tree)
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(operator, tree)
+        if operator == "LIKE" and tree.args.get("negate"):
+            operator = "NOT LIKE"
         return self.resolve(operator, [self.bind(left), self.bind(right)], tree)
 
     def _quantified(self, operator: str, tree: Any) -> Expr:
@@ -201,6 +203,8 @@ class ExpressionBinder:
 
     def escape(self, tree: Any) -> Expr:
         word = "SIMILAR TO" if isinstance(tree.this, exp.SimilarTo) else "LIKE"
+        if tree.this.args.get("negate"):
+            word = f"NOT {word}"
         parts = [tree.this.this, tree.this.expression, tree.expression]
         return self.resolve(word, [self.bind(part) for part in parts], tree)
 
@@ -272,6 +276,10 @@ class ExpressionBinder:
         target = parse_type(text)
         return try_cast(inner, target) if isinstance(tree, exp.TryCast) else cast(inner, target)
 
+    def overlaps(self, tree: Any) -> Expr:
+        periods = [*tree.this.expressions, *tree.expression.expressions]
+        return self.resolve("OVERLAPS", [self.bind(part) for part in periods], tree)
+
     def bracket(self, tree: Any) -> Expr:
         args = [self.bind(tree.this), *(self.bind(index) for index in tree.expressions)]
         return self.resolve("ITEM", args, tree)
@@ -326,22 +334,15 @@ def temporal_literal(kind: str, text: str, tree: Any = None) -> Literal:
     digits = len(text.partition(".")[2])
     try:
         if kind == "DATE":
-            return Literal(datetime.date.fromisoformat(text), t.DateType(is_nullable=False))
+            return Literal(text_to_date(text), t.DateType(is_nullable=False))
         if kind == "TIME":
-            value = datetime.time.fromisoformat(_micros(text))
-            return Literal(value, t.TimeType(digits, is_nullable=False))
-        point = datetime.datetime.fromisoformat(_micros(text))
-        return Literal(point, t.TimestampType(digits, is_nullable=False))
-    except ValueError:
+            return Literal(text_to_time(text), t.TimeType(digits, is_nullable=False))
+        return Literal(text_to_timestamp(text), t.TimestampType(digits, is_nullable=False))
+    except EvaluationError:
         raise ValidationError(
             f"this is no {kind}", where=place(tree), got=f"{kind} '{text}'",
             todo="write it as yyyy-MM-dd, HH:mm:ss or yyyy-MM-dd HH:mm:ss[.fraction]",
         ) from None  # fmt: skip
-
-
-def _micros(text: str) -> str:
-    head, dot, fraction = text.partition(".")
-    return head if not dot else f"{head}.{fraction[:6]:0<6}"
 
 
 def _query_of(tree: Any) -> Any:
@@ -370,6 +371,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Expr]] = {
     exp.Case: ExpressionBinder.case_,
     exp.Cast: ExpressionBinder.cast_,
     exp.TryCast: ExpressionBinder.cast_,
+    exp.Overlaps: ExpressionBinder.overlaps,
     exp.Bracket: ExpressionBinder.bracket,
     exp.Tuple: ExpressionBinder.tuple_,
     exp.Anonymous: ExpressionBinder.call,

@@ -26,13 +26,11 @@ def interval_literal(text: str, unit: str) -> Literal:
     sign, body = (-1, text.strip()[1:]) if text.strip().startswith("-") else (1, text.strip())
     try:
         if words[0] in ("YEAR", "MONTH", "QUARTER"):
-            return Literal(
-                sign * _months(body, words),
-                YearMonthIntervalType(" TO ".join(words), is_nullable=False),
-            )
-        value = sign * _duration(body, words)
-        kind = DayTimeIntervalType(" TO ".join(words), is_nullable=False)
-        return Literal(value, kind)
+            months = YearMonthIntervalType("MONTH", is_nullable=False)
+            return Literal(sign * _months(body, words), months)
+        # Whatever the units, Flink's planner knows months and milliseconds only.
+        kind = DayTimeIntervalType("SECOND", fractional_precision=3, is_nullable=False)
+        return Literal(sign * _duration(body, words), kind)
     except (ValueError, KeyError):
         raise SqlParseError(
             "this is no interval",

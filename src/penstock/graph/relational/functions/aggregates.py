@@ -25,6 +25,7 @@ from penstock.graph.relational.types import (
     IntegralType,
     LogicalType,
     MultisetType,
+    VarCharType,
 )
 
 
@@ -316,7 +317,7 @@ FUNCTIONS: list[Aggregate] = [
     aggregate(
         "COLLECT",
         "any",
-        lambda args: MultisetType(args[0].type.not_null()),
+        lambda args: MultisetType(args[0].type),
         _COLLECT,
         "The values as a multiset.",
         nullable=False,
@@ -364,7 +365,7 @@ FUNCTIONS: list[Aggregate] = [
     aggregate(
         "JSON_OBJECTAGG",
         "string, any, symbol",
-        STRING.not_null(),
+        VarCharType(2000),
         _json_object,
         "Members of a JSON object.",
         nulls="own",
@@ -373,7 +374,7 @@ FUNCTIONS: list[Aggregate] = [
     aggregate(
         "JSON_ARRAYAGG",
         "any, symbol",
-        STRING.not_null(),
+        VarCharType(2000),
         _JSON_ARRAY,
         "Items of a JSON array.",
         nulls="own",
@@ -386,7 +387,6 @@ FUNCTIONS: list[Aggregate] = [
         BIGINT,
         with_value(_BITS, "len(%0)"),
         "How many different numbers.",
-        nullable=False,
     ),
     aggregate(
         "BITMAP_AND_AGG", "bitmap", BitmapType(), _bits_of("and", "fold"), "What is in all bitmaps."
