@@ -11,12 +11,9 @@ import pytest
 
 from penstock.common.options import RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
-from penstock.graph.plan import ExecutionPlan
 from penstock.spark import directory
 from penstock.spark.directory import folder_name, take_folder
 from penstock.spark.processes import started
-
-PLAN = ExecutionPlan("job", (), slots=2, levels=1)
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +27,11 @@ def settings(path: Path, **more: str) -> dict[str, str]:
 
 
 def test_the_folder_is_named_after_the_job(tmp_path: Path) -> None:
-    folder = take_folder(settings(tmp_path), "My job!", PLAN, 1)
+    folder = take_folder(settings(tmp_path), "My job!", 1)
     assert folder.path == tmp_path / "My-job-7a394ae17015"
-    assert take_folder(settings(tmp_path), "../..", PLAN, 1).path.parent == tmp_path
+    assert take_folder(settings(tmp_path), "../..", 1).path.parent == tmp_path
     old_key = {"state.checkpoints.dir": f"file://{tmp_path}/x y"}
-    assert take_folder(old_key, "j", PLAN, 1).path == tmp_path / "x y" / folder_name("j")
+    assert take_folder(old_key, "j", 1).path == tmp_path / "x y" / folder_name("j")
 
 
 def test_names_that_look_alike_have_folders_of_their_own(tmp_path: Path) -> None:
@@ -50,7 +47,7 @@ def test_names_that_look_alike_have_folders_of_their_own(tmp_path: Path) -> None
         "x" * 301,
         "\ud800",
     ]
-    folders = [take_folder(settings(tmp_path), name, PLAN, 1).path for name in names]
+    folders = [take_folder(settings(tmp_path), name, 1).path for name in names]
     assert len({str(folder).casefold() for folder in folders}) == len(names)
     for name, folder in zip(names, folders, strict=True):
         assert json.loads((folder / "job.json").read_text())["name"] == name
@@ -59,12 +56,12 @@ def test_names_that_look_alike_have_folders_of_their_own(tmp_path: Path) -> None
 
 
 def test_a_folder_with_another_name_in_it(tmp_path: Path) -> None:
-    folder = take_folder(settings(tmp_path), "daily", PLAN, 1)
+    folder = take_folder(settings(tmp_path), "daily", 1)
     folder.release()
     facts = folder.path / "job.json"
     facts.write_text(facts.read_text().replace("daily", "weekly"))
     with pytest.raises(ConfigurationError) as caught:
-        take_folder(settings(tmp_path), "daily", PLAN, 1)
+        take_folder(settings(tmp_path), "daily", 1)
     assert str(caught.value) == (
         "the checkpoint belongs to a job of another name\n"
         f"  where: job directory {folder.path}\n"
@@ -74,9 +71,9 @@ def test_a_folder_with_another_name_in_it(tmp_path: Path) -> None:
 
 
 def test_a_failed_job_is_taken_up_by_the_same_process(tmp_path: Path) -> None:
-    first = take_folder(settings(tmp_path), "job", PLAN, 1)
+    first = take_folder(settings(tmp_path), "job", 1)
     first.release()
-    again = take_folder(settings(tmp_path), "job", PLAN, 1)
+    again = take_folder(settings(tmp_path), "job", 1)
     assert (again.path, again.job_id) == (first.path, first.job_id)
     again.release(finished=True)
     assert list(tmp_path.iterdir()) == []
@@ -86,19 +83,19 @@ def test_jobs_of_one_name_in_a_program_have_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = folder_name("job")
-    first = take_folder(settings(tmp_path), "job", PLAN, 1)
-    beside = take_folder(settings(tmp_path), "job", PLAN, 1)
+    first = take_folder(settings(tmp_path), "job", 1)
+    beside = take_folder(settings(tmp_path), "job", 1)
     assert [first.path.name, beside.path.name] == [name, f"{name}-2"]
     first.release(finished=True)
     beside.release()
     # The second failed and is tried again; in the next process the first runs once more before it.
-    assert take_folder(settings(tmp_path), "job", PLAN, 1).job_id == beside.job_id
+    assert take_folder(settings(tmp_path), "job", 1).job_id == beside.job_id
     directory._taken.clear()
-    assert take_folder(settings(tmp_path), "job", PLAN, 1).path == first.path
+    assert take_folder(settings(tmp_path), "job", 1).path == first.path
 
 
 def test_without_a_setting_the_folder_is_temporary() -> None:
-    folder = take_folder({}, "job", PLAN, 1)
+    folder = take_folder({}, "job", 1)
     assert folder.path.is_dir()
     folder.release()
     assert not folder.path.exists()
@@ -116,7 +113,7 @@ def test_without_a_setting_the_folder_is_temporary() -> None:
 )
 def test_what_stays(tmp_path: Path, end: dict[str, bool], retention: str, kept: bool) -> None:
     configuration = settings(tmp_path, **{RETENTION.key: retention})
-    folder = take_folder(configuration, "job", PLAN, 1)
+    folder = take_folder(configuration, "job", 1)
     folder.release(**end)
     assert folder.path.exists() == kept
 
@@ -124,7 +121,7 @@ def test_what_stays(tmp_path: Path, end: dict[str, bool], retention: str, kept: 
 def test_an_unfinished_job_is_taken_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = take_folder(settings(tmp_path), "job", PLAN, None)
+    first = take_folder(settings(tmp_path), "job", None)
     commits = Path(first.spark) / "commits"
     commits.mkdir(parents=True)
     assert first.last_committed() is None
@@ -132,16 +129,16 @@ def test_an_unfinished_job_is_taken_up_again(
         (commits / name).touch()
     first.release()
     monkeypatch.setattr(directory, "_taken", set())
-    again = take_folder(settings(tmp_path), "job", PLAN, None)
+    again = take_folder(settings(tmp_path), "job", None)
     assert (again.path, again.job_id) == (first.path, first.job_id)
     assert again.last_committed() == 10
 
 
 def test_a_folder_has_one_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = take_folder(settings(tmp_path), "job", PLAN, 1)
+    held = take_folder(settings(tmp_path), "job", 1)
     monkeypatch.setattr(directory, "_taken", set())
     with pytest.raises(JobFailedError) as caught:
-        take_folder(settings(tmp_path), "job", PLAN, 1)
+        take_folder(settings(tmp_path), "job", 1)
     assert str(caught.value) == (
         "another process is running a job of this name\n"
         f"  where: job directory {held.path}\n"
@@ -153,14 +150,14 @@ def test_a_kill_while_the_folder_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next run begins anew; the half that is left would be a job of an unknown past."""
-    first = take_folder(settings(tmp_path), "job", PLAN, 1)
+    first = take_folder(settings(tmp_path), "job", 1)
     (Path(first.spark) / "commits").mkdir(parents=True)
     (Path(first.spark) / "commits" / "7").touch()
     monkeypatch.setattr(directory.shutil, "rmtree", lambda path, **_: None)
     first.release(finished=True)
     monkeypatch.undo()
     directory._taken.clear()
-    second = take_folder(settings(tmp_path), "job", PLAN, 1)
+    second = take_folder(settings(tmp_path), "job", 1)
     assert second.path == first.path
     assert second.job_id != first.job_id
     assert second.last_committed() is None
@@ -171,7 +168,7 @@ def test_a_kill_while_the_folder_is_removed(
 def test_a_folder_that_goes_while_another_process_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = take_folder(settings(tmp_path), "job", PLAN, 1)
+    first = take_folder(settings(tmp_path), "job", 1)
     directory._taken.clear()
     lock, late = directory.fcntl.flock, []
 
@@ -182,52 +179,37 @@ def test_a_folder_that_goes_while_another_process_waits_for_it(
         lock(handle, operation)
 
     monkeypatch.setattr(directory.fcntl, "flock", flock)
-    second = take_folder(settings(tmp_path), "job", PLAN, 1)
+    second = take_folder(settings(tmp_path), "job", 1)
     assert late
     assert (second.path / "job.json").exists()
-
-
-def test_a_program_of_another_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_folder(settings(tmp_path), "job", PLAN, 1).release()
-    monkeypatch.setattr(directory, "_taken", set())
-    with pytest.raises(ConfigurationError) as caught:
-        take_folder(settings(tmp_path), "job", ExecutionPlan("job", (), slots=4, levels=1), 1)
-    assert str(caught.value) == (
-        "the checkpoint belongs to a job of another shape\n"
-        f"  where: job directory {tmp_path / folder_name('job')}\n"
-        "  got:   parallelism 4 in 1 exchange level(s); the checkpoint has parallelism 2 in 1 "
-        "exchange level(s)\n"
-        "  to do: run the program with the parallelism and exchanges that it had, or start anew "
-        "with another job name or checkpoint directory"
-    )
 
 
 def test_the_jvm_of_an_earlier_run_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directory, "_PATIENCE_SECONDS", 0.3)
-    folder = take_folder(settings(tmp_path), "job", PLAN, os.getpid())
+    folder = take_folder(settings(tmp_path), "job", os.getpid())
     folder.release()
     with pytest.raises(JobFailedError) as caught:
-        take_folder(settings(tmp_path), "job", PLAN, 1)
+        take_folder(settings(tmp_path), "job", 1)
     assert str(caught.value) == (
         "an earlier run of this job has not ended\n"
         f"  where: job directory {folder.path}\n"
         f"  got:   process {os.getpid()} is still running\n"
         f"  to do: end process {os.getpid()}, then start the job again"
     )
-    assert take_folder(settings(tmp_path), "job", PLAN, os.getpid()).job_id == folder.job_id
+    assert take_folder(settings(tmp_path), "job", os.getpid()).job_id == folder.job_id
 
 
 def test_another_process_with_the_number_of_the_earlier_jvm(tmp_path: Path) -> None:
-    folder = take_folder(settings(tmp_path), "job", PLAN, os.getpid())
+    folder = take_folder(settings(tmp_path), "job", os.getpid())
     folder.release()
     facts = json.loads((folder.path / "job.json").read_text())
     # A Java program of somebody else got the number.
     with subprocess.Popen(["sleep", "60"], executable="/bin/sleep") as other:
         facts["jvm"] = {"pid": other.pid, "started": facts["jvm"]["started"]}
         (folder.path / "job.json").write_text(json.dumps(facts))
-        assert take_folder(settings(tmp_path), "job", PLAN, 1).job_id == folder.job_id
+        assert take_folder(settings(tmp_path), "job", 1).job_id == folder.job_id
         assert started(other.pid) not in (None, facts["jvm"]["started"])
         other.kill()
         os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
@@ -237,7 +219,7 @@ def test_another_process_with_the_number_of_the_earlier_jvm(tmp_path: Path) -> N
 
 def test_a_file_system_that_is_not_local() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        take_folder({"execution.checkpointing.dir": "s3://bucket/x"}, "job", PLAN, 1)
+        take_folder({"execution.checkpointing.dir": "s3://bucket/x"}, "job", 1)
     assert str(caught.value) == (
         "checkpoints can be kept on a local or mounted file system only\n"
         "  where: configuration key execution.checkpointing.dir\n"

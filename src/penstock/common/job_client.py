@@ -78,6 +78,23 @@ class JobClient:
         trigger = self._savepoint_method("trigger_savepoint")
         return self._ask(lambda: trigger(savepoint_directory), "savepoint")
 
+    def cancel_with_savepoint(
+        self, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Write a savepoint and cancel the job; the future gives the savepoint's path.
+
+        What comes between the two is done, and done again by whoever goes on from the savepoint:
+        `stop_with_savepoint` ends the job exactly at the savepoint.
+        """
+        trigger = self._savepoint_method("trigger_savepoint")
+
+        def cancel() -> str:
+            path = trigger(savepoint_directory)
+            self._cancelled()
+            return path
+
+        return self._ask(cancel, "cancel")
+
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return the values of all accumulators up to now, by name."""
         return CompletableFuture.completed(self._handle.accumulators())

@@ -75,6 +75,29 @@ SAVEPOINT_DIR = add_option(
     older=("state.savepoints.dir",),
     rank=MORE,
 )
+RECOVERY_PATH = add_option(
+    "execution.state-recovery.path",
+    optional_text,
+    None,
+    "savepoint, or folder of a retained checkpoint, that a job goes on from",
+    older=("execution.savepoint.path",),
+)
+IGNORE_UNCLAIMED = add_option(
+    "execution.state-recovery.ignore-unclaimed-state",
+    parse_bool,
+    False,
+    "drop state of operators that the program does not have, rather than refuse it",
+    older=("execution.savepoint.ignore-unclaimed-state",),
+    rank=MORE,
+)
+CLAIM_MODE = add_option(
+    "execution.state-recovery.claim-mode",
+    one_of("NO_CLAIM", "CLAIM", "LEGACY"),
+    "NO_CLAIM",
+    "`CLAIM` removes the savepoint that a job goes on from when it is not needed any more",
+    older=("execution.savepoint-restore-mode",),
+    rank=MORE,
+)
 RESTART_TYPE = add_option(
     "restart-strategy.type",
     optional(

@@ -10,7 +10,6 @@ import traceback
 from typing import Any, NamedTuple
 
 from penstock.common.watermark import Watermark
-from penstock.connectors.function_attributes import FunctionAttributes
 from penstock.connectors.receiver import (
     CheckpointLock,
     Receiver,
@@ -21,10 +20,10 @@ from penstock.connectors.receiver import (
     ReceiverStopped,
 )
 from penstock.connectors.source_runtime_context import SourceRuntimeContext
-from penstock.connectors.source_state import SourceInitialization, SourceStateStore
+from penstock.connectors.source_state import SourceStateStore
 from penstock.core.functions.accumulators import Accumulator
-from penstock.core.functions.base import bind_runtime_context
-from penstock.core.functions.checkpointed import CheckpointedFunction, FunctionSnapshotContext
+from penstock.core.functions.checkpointed import FunctionSnapshotContext
+from penstock.core.functions.host import FunctionHost
 from penstock.core.functions.source import ParallelSourceFunction, SourceFunction
 from penstock.core.io import EnumeratorContext, SplitEnumerator
 from penstock.core.pickling import dumps, loads
@@ -138,48 +137,47 @@ class _FunctionReceiver(Receiver):
     ) -> None:
         self._function = function
         self._log = log
-        self._restored = state is not None
         self._saved = _Saved.load(state)
         self._checkpoints = self._saved.checkpoints
         self._context = context
-        self._runtime_context = SourceRuntimeContext(context, subtask)
         self._store = SourceStateStore(context.operator, self._saved.operator_state)
-        self._attributes: FunctionAttributes | None = None
+        self._runtime_context = SourceRuntimeContext(
+            context, subtask, self._store, restored=state is not None
+        )
+        self._host = FunctionHost(function, self._runtime_context, self._call)
+        self._opened = False
 
     def run(self) -> None:
         try:
-            bind_runtime_context(self._function, self._runtime_context)
-            if isinstance(self._function, CheckpointedFunction):
-                about = SourceInitialization(self._store, self._runtime_context, self._restored)
-                self._call("initialize_state", about)
-            self._call("open", self._runtime_context)
-            attributes = FunctionAttributes(self._function, self._context.operator)
-            attributes.restore(self._saved.attributes)
+            self._host.open()
             self._runtime_context.restore_accumulators(self._saved.accumulators)
-            self._attributes = attributes
+            if self._saved.attributes is not None:
+                self._host.restore(self._saved.attributes)
+            self._opened = True
             self._call("run", LogSourceContext(self._log))
         except BaseException:
             try:
-                self._call("close")
+                self._host.close()
             except Exception:
                 # The first error is the one that tells.
                 _log.warning("close() of %r raised too", self._context.operator, exc_info=True)
             raise
-        self._call("close")
+        self._host.close()
 
     def cancel(self) -> None:
         self._function.cancel()
 
     def snapshot(self) -> bytes | None:
-        if self._attributes is None:
+        if not self._opened:
             return None
         operator_state = None
-        if isinstance(self._function, CheckpointedFunction):
+        if self._host.checkpointed:
             self._checkpoints += 1
-            about = FunctionSnapshotContext(self._checkpoints, self._context.now())
-            self._call("snapshot_state", about)
+            self._host.save_operator_state(
+                FunctionSnapshotContext(self._checkpoints, self._context.now())
+            )
             operator_state = self._store.save()
-        saved = self._attributes.save(), operator_state, self._checkpoints, self.accumulators()
+        saved = self._host.snapshot(), operator_state, self._checkpoints, self.accumulators()
         return dumps(saved)
 
     def accumulators(self) -> dict[str, Accumulator[Any, Any]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from penstock.connectors.source_state import SourceInitialization
 from penstock.core.functions.accumulators import Accumulator
-from penstock.core.functions.runtime_context import RuntimeContext
+from penstock.core.functions.checkpointed import FunctionInitializationContext
+from penstock.core.functions.host import HostContext
 from penstock.core.io import EnumeratorContext
 from penstock.core.key_groups import default_max_parallelism
 from penstock.core.metrics import MetricGroup
@@ -16,17 +18,22 @@ from penstock.core.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from penstock.core.state.stores import OperatorStateStore
 from penstock.errors import ProgramError, StateError
 
 
-class SourceRuntimeContext(RuntimeContext):
+class SourceRuntimeContext(HostContext):
     """Tell a source function its place. There is no keyed state in front of a stream."""
 
-    def __init__(self, context: EnumeratorContext, subtask: int) -> None:
+    def __init__(
+        self, context: EnumeratorContext, subtask: int, store: OperatorStateStore, *, restored: bool
+    ) -> None:
         self._context = context
+        self._store = store
+        self._restored = restored
         self._subtask = subtask
         self._metrics = MetricGroup(context.now, (context.operator, str(subtask)))
-        self._accumulators: dict[str, Accumulator[Any, Any]] = {}
+        self.accumulators = {}
 
     def get_job_id(self) -> str:
         return self._context.job_id
@@ -45,7 +52,10 @@ class SourceRuntimeContext(RuntimeContext):
         return self._subtask
 
     def get_attempt_number(self) -> int:
-        return 0
+        return self._context.attempt
+
+    def initialization(self) -> FunctionInitializationContext:
+        return SourceInitialization(self._store, self, self._restored)
 
     def get_job_parameter(self, key: str, default_value: str | None) -> str | None:
         return self._context.job_parameters.get(key, default_value)
@@ -54,29 +64,24 @@ class SourceRuntimeContext(RuntimeContext):
         return self._metrics
 
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
-        if name in self._accumulators:
+        if name in self.accumulators:
             raise ProgramError(
                 f"accumulator {name!r} exists already",
                 where=f"source {self._context.operator!r}",
                 todo="choose another name, or use get_accumulator",
             )
-        self._accumulators[name] = accumulator
+        self.accumulators[name] = accumulator
 
     def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
-        return self._accumulators.get(name)
-
-    @property
-    def accumulators(self) -> dict[str, Accumulator[Any, Any]]:
-        """Return all accumulators by name."""
-        return self._accumulators
+        return self.accumulators.get(name)
 
     def restore_accumulators(self, saved: dict[str, Accumulator[Any, Any]]) -> None:
         """Go on from saved values, in the objects that the function holds."""
         for name, accumulator in saved.items():
-            if name in self._accumulators:
-                vars(self._accumulators[name]).update(vars(accumulator))
+            if name in self.accumulators:
+                vars(self.accumulators[name]).update(vars(accumulator))
             else:
-                self._accumulators[name] = accumulator
+                self.accumulators[name] = accumulator
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> NoReturn:
         raise self._no_keys()

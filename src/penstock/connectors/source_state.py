@@ -115,7 +115,7 @@ class SourceStateStore(OperatorStateStore):
 class SourceInitialization(FunctionInitializationContext):
     """What a source function is told when it gets its state."""
 
-    def __init__(self, store: SourceStateStore, keyed: KeyedStateStore, restored: bool) -> None:
+    def __init__(self, store: OperatorStateStore, keyed: KeyedStateStore, restored: bool) -> None:
         self._store = store
         self._keyed = keyed
         self._restored = restored

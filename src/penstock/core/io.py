@@ -91,6 +91,8 @@ class EnumeratorContext:
     job_id: str = ""
     max_parallelism: int | None = None
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    #: How often the job has been restarted since it was submitted.
+    attempt: int = 0
 
 
 class SplitEnumerator(ABC):

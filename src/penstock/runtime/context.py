@@ -8,15 +8,18 @@ from typing import Any, TypeVar
 
 from penstock.common.config_options import ConfigOption
 from penstock.common.options import JOB_PARAMETERS
-from penstock.core.functions import Accumulator, RuntimeContext
+from penstock.core.functions import Accumulator, FunctionInitializationContext
+from penstock.core.functions.host import HostContext
 from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
     AggregatingState,
     AggregatingStateDescriptor,
+    KeyedStateStore,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
+    OperatorStateStore,
     ReducingState,
     ReducingStateDescriptor,
     ValueState,
@@ -43,7 +46,7 @@ def job_id_of(plan: ExecutionPlan) -> str:
     return str(plan.settings.get(JOB_ID_SETTING, ""))
 
 
-class OperatorRuntimeContext(RuntimeContext):
+class OperatorRuntimeContext(HostContext):
     """The runtime context of one subtask of one operator."""
 
     def __init__(
@@ -68,6 +71,10 @@ class OperatorRuntimeContext(RuntimeContext):
         self.scope = scope
         self.accumulators: dict[str, Accumulator[Any, Any]] = {}
         self.metrics = MetricGroup(lambda: scope.time, (plan.name, str(subtask)))
+
+    def initialization(self) -> FunctionInitializationContext:
+        """Return what a function with operator state is told when it gets it."""
+        return _Initialization(self)
 
     def setting(self, option: ConfigOption[T]) -> T:
         """Return a setting of the job."""
@@ -201,6 +208,22 @@ class OperatorRuntimeContext(RuntimeContext):
     def load_metrics(self, data: bytes) -> None:
         """Undo `dump_metrics`."""
         self.metrics.restore(loads(data))
+
+
+class _Initialization(FunctionInitializationContext):
+    """See `FunctionInitializationContext`."""
+
+    def __init__(self, context: OperatorRuntimeContext) -> None:
+        self._context = context
+
+    def is_restored(self) -> bool:
+        return self._context.restored
+
+    def get_operator_state_store(self) -> OperatorStateStore:
+        return self._context.operator_state
+
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        return self._context.keyed_state()
 
 
 class OperatorTimerService(TimerService):

@@ -7,6 +7,7 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.core.functions.host import FunctionHost
 from penstock.core.key_groups import key_group, slot_of_group
 from penstock.core.value_keys import wrapped
 from penstock.errors import ProgramError, RecordTooLargeError, UnstableKeyError, show_value
@@ -26,7 +27,6 @@ from penstock.runtime.calls import method_of
 from penstock.runtime.codec import ATOMIC, freeze
 from penstock.runtime.context import OperatorRuntimeContext
 from penstock.runtime.envelope import Chunk, Outbox
-from penstock.runtime.function_host import FunctionHost
 
 #: Records in one envelope at most, and watermarks: large enough that Spark moves few rows, small
 #: enough to bound what one row weighs.

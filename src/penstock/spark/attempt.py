@@ -61,6 +61,7 @@ class Attempt:
             last_committed=folder.last_committed(),
             publish_interval_ms=CheckpointTimes.of(interval).interval,
             opening_batch=True,
+            attempt=number,
         )
 
     def run(self) -> PenstockError | None:

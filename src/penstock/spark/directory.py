@@ -28,7 +28,6 @@ from urllib.parse import unquote, urlsplit
 from penstock.common.options import CHECKPOINT_DIR, RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
-from penstock.graph.plan import ExecutionPlan
 from penstock.spark.processes import started
 
 _RETAIN = "RETAIN_ON_CANCELLATION"
@@ -55,11 +54,15 @@ class JobFolder:
     temporary: bool
     retained_on_cancel: bool
     _lock: int
+    #: Spark's checkpoints begin anew when the job goes on from a savepoint: the number of this one.
+    run: int = 0
+    #: The savepoint that it began from.
+    restore: str | None = None
 
     @property
     def spark(self) -> str:
         """Spark's checkpoint location."""
-        return str(self.path / "spark")
+        return str(checkpoint_of(self.path, self.run))
 
     @property
     def penstock(self) -> str:
@@ -68,11 +71,15 @@ class JobFolder:
 
     def last_committed(self) -> int | None:
         """Return the last batch that Spark's commit log holds."""
-        try:
-            names = os.listdir(self.path / "spark" / "commits")
-        except FileNotFoundError:
-            return None
-        return max((int(name) for name in names if name.isdigit()), default=None)
+        return last_committed(Path(self.spark))
+
+    def begin_anew(self, savepoint: str) -> None:
+        """Let another checkpoint of Spark's begin, from a savepoint; the one so far goes."""
+        before = Path(self.spark)
+        self.run, self.restore = self.run + 1, savepoint
+        facts = _read_facts(self.path) or {}
+        _write_facts(self.path, {**facts, "run": self.run, "restore": savepoint})
+        shutil.rmtree(before, ignore_errors=True)
 
     def release(self, *, finished: bool = False, cancelled: bool = False) -> None:
         """Let the folder go, and remove it if nobody will need it again."""
@@ -83,21 +90,43 @@ class JobFolder:
         os.close(self._lock)
 
 
-def take_folder(
-    configuration: Mapping[str, str], job_name: str, plan: ExecutionPlan, jvm_pid: int | None
-) -> JobFolder:
+def checkpoint_of(path: Path, run: int) -> Path:
+    """Return Spark's checkpoint location in a job's folder."""
+    return path / ("spark" if run == 0 else f"spark-{run}")
+
+
+def last_committed(checkpoint: Path) -> int | None:
+    """Return the last batch that the commit log of a checkpoint of Spark's holds."""
+    try:
+        names = os.listdir(checkpoint / "commits")
+    except FileNotFoundError:
+        return None
+    return max((int(name) for name in names if name.isdigit()), default=None)
+
+
+def read_run(path: Path) -> tuple[int, str | None] | None:
+    """Return which checkpoint of Spark's a job's folder has, and what it began from.
+
+    None if it is no job's folder.
+    """
+    facts = _read_facts(path)
+    return None if facts is None else (facts.get("run", 0), facts.get("restore"))
+
+
+def take_folder(configuration: Mapping[str, str], job_name: str, jvm_pid: int | None) -> JobFolder:
     """Create the folder of a job, or take over the one that an unfinished job left behind.
 
     :param jvm_pid: the process that will write Spark's part of the folder.
     :raises JobFailedError: if another process works in it.
-    :raises ConfigurationError: if it belongs to a program of another shape.
+    :raises ConfigurationError: if it belongs to a job of another name.
     """
     base = _base(configuration)
     path = process_folder().make("job") if base is None else _next_folder(base, job_name)
     try:
         lock = _locked(path)
         try:
-            job_id = _claim(path, job_name, plan, jvm_pid)
+            job_id = _claim(path, job_name, jvm_pid)
+            run, restore = read_run(path) or (0, None)
         except BaseException:
             os.close(lock)
             raise
@@ -105,18 +134,16 @@ def take_folder(
         _give_back(path)
         raise
     retained = RETENTION.read(configuration) == _RETAIN
-    return JobFolder(path, job_id, base is None, retained, lock)
+    return JobFolder(path, job_id, base is None, retained, lock, run, restore)
 
 
-def _claim(path: Path, job_name: str, plan: ExecutionPlan, jvm_pid: int | None) -> str:
+def _claim(path: Path, job_name: str, jvm_pid: int | None) -> str:
     """Write down whose folder it is, once it is certain that nobody else works in it."""
     facts = _read_facts(path)
-    shape = {"slots": plan.slots, "levels": plan.levels}
     if facts is None:
-        facts = {"job_id": uuid.uuid4().hex, "name": job_name, "shape": shape}
+        facts = {"job_id": uuid.uuid4().hex, "name": job_name}
     else:
         _check_name(path, facts["name"], job_name)
-        _check_shape(path, facts["shape"], shape)
         _wait_for_end_of(facts.get("jvm"), jvm_pid, path)
     jvm = None if jvm_pid is None else {"pid": jvm_pid, "started": started(jvm_pid)}
     _write_facts(path, {**facts, "jvm": jvm})
@@ -219,21 +246,6 @@ def _check_name(path: Path, before: str, now: str) -> None:
             got=f"{now!r}; the checkpoint is of {before!r}",
             todo="give this job another name or checkpoint directory",
         )
-
-
-def _check_shape(path: Path, before: Mapping[str, int], now: Mapping[str, int]) -> None:
-    if before != now:
-        raise ConfigurationError(
-            "the checkpoint belongs to a job of another shape",
-            where=f"job directory {path}",
-            got=f"{_show(now)}; the checkpoint has {_show(before)}",
-            todo="run the program with the parallelism and exchanges that it had, or start anew "
-            "with another job name or checkpoint directory",
-        )
-
-
-def _show(shape: Mapping[str, int]) -> str:
-    return f"parallelism {shape['slots']} in {shape['levels']} exchange level(s)"
 
 
 def _wait_for_end_of(jvm: Mapping[str, Any] | None, own: int | None, path: Path) -> None:

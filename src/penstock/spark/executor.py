@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.execution.executor import Executor, JobHandle, JobRequest
 from penstock.runtime.job import dump_job
 from penstock.spark.dependencies import gather
 from penstock.spark.directory import take_folder
 from penstock.spark.gateway import jvm_pid
 from penstock.spark.job import SparkJob
+from penstock.spark.recovery import recover
 from penstock.spark.restart import RestartStrategy
 from penstock.spark.session import open_session
 from penstock.spark.worker_environment import prepare
@@ -27,7 +30,14 @@ class SparkExecutor(Executor):
         dependencies = gather(request.configuration)
         session = open_session(request.configuration, request.plan.slots)
         workers = prepare(session.sparkContext, dependencies)
-        folder = take_folder(request.configuration, request.job_name, request.plan, jvm_pid())
+        folder = take_folder(request.configuration, request.job_name, jvm_pid())
+        try:
+            plan = recover(request, folder, session)
+        except BaseException:
+            folder.release()
+            raise
+        if plan is not request.plan:
+            request, blob = replace(request, plan=plan), dump_job(plan)
         job = SparkJob(request, session, blob, folder, workers, restarts)
         job.start()
         return job

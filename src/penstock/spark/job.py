@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from penstock.common import JobExecutionResult, JobStatus
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import JobHandle, JobRequest
+from penstock.runtime.coordinator.coordinator import Coordinator
+from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
@@ -48,6 +50,7 @@ class SparkJob(JobHandle):
         self._error: PenstockError | None = None
         self._attempt: Attempt | None = None
         self._attempts = 0
+        self._savepoints = JobSavepoints(self._coordinator, request.configuration)
         self._thread = threading.Thread(
             target=self._run, name=f"penstock-job-{self.job_id[:8]}", daemon=True
         )
@@ -79,6 +82,17 @@ class SparkJob(JobHandle):
         self._cancelled.set()
         if self._attempt is not None:
             self._attempt.coordinator.cancel()
+
+    def _coordinator(self) -> Coordinator | None:
+        return None if self._attempt is None else self._attempt.coordinator
+
+    def trigger_savepoint(self, directory: str | None = None) -> str:
+        return self._savepoints.take(directory)
+
+    def stop_with_savepoint(self, drain: bool, directory: str | None = None) -> str:
+        path = self._savepoints.take(directory, stop=True, drain=drain)
+        self._ended.wait()
+        return path
 
     def accumulators(self) -> dict[str, Any]:
         return {} if self._attempt is None else self._attempt.coordinator.accumulators()

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from penstock.common import JobExecutionResult, JobID, JobStatus
-from penstock.common.options import BATCH_BYTES, BATCH_RECORDS
+from penstock.common.options import BATCH_BYTES, BATCH_RECORDS, IGNORE_UNCLAIMED, RECOVERY_PATH
 from penstock.core.io import ReadLimit
 from penstock.errors import JobCancelledError
 from penstock.execution.executor import Executor, JobHandle, JobRequest
@@ -30,6 +30,7 @@ from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
 from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
+from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
@@ -317,7 +318,15 @@ class LocalJobHandle(JobHandle):
     def __init__(self, request: JobRequest) -> None:
         self.job_id = uuid.uuid4().hex
         self._folder = process_folder().make("job")
-        self._job = LocalJob(request.plan, str(self._folder), job_id=self.job_id)
+        settings = request.configuration
+        self._job = LocalJob(
+            request.plan,
+            str(self._folder),
+            job_id=self.job_id,
+            restore=RECOVERY_PATH.read(settings),
+            ignore_unclaimed=IGNORE_UNCLAIMED.read(settings),
+        )
+        self._savepoints = JobSavepoints(lambda: self._job.coordinator, settings)
         self._started = time.monotonic()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="penstock-test-job", daemon=True)
@@ -345,6 +354,16 @@ class LocalJobHandle(JobHandle):
     def cancel(self) -> None:
         """Ask the job to end now."""
         self._job.coordinator.cancel()
+
+    def trigger_savepoint(self, directory: str | None = None) -> str:
+        """Take a savepoint and return its folder."""
+        return self._savepoints.take(directory)
+
+    def stop_with_savepoint(self, drain: bool, directory: str | None = None) -> str:
+        """Take a savepoint, end the job and return the savepoint's folder."""
+        path = self._savepoints.take(directory, stop=True, drain=drain)
+        self._thread.join()
+        return path
 
     def accumulators(self) -> dict[str, Any]:
         """Return the values of all accumulators up to now, by name."""

@@ -442,9 +442,8 @@ def test_read_segments_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     second.close()
 
 
-def test_a_large_attribute_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_large_attribute_is_warned_of(tmp_path: Path) -> None:
     function = Counting(3)
     function.table = "x" * 2_000_000  # type: ignore[attr-defined]
-    with caplog.at_level(logging.WARNING):
+    with pytest.warns(UserWarning, match="attribute 'table' of Counting has 1 MB"):
         finished(function, tmp_path)
-    assert "attribute 'table' of source 'numbers' has 20000" in caplog.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from penstock.common.serialization import BulkWriterFactory, Encoder
@@ -28,6 +28,17 @@ from penstock.errors import ConfigurationError, ProgramError, show_value
 AnySink = TypeVar("AnySink", bound="RollingFileSink")
 
 
+def _joined(own: Any, other: Any) -> Any:
+    """Return the state of a writer that takes over the open parts of another one."""
+    _, _, checked, span, _, *more = other
+    taken = [*other[0], *(more[0] if more else ())]
+    if own is None:
+        return [], 0, checked, span, False, taken
+    parts, own_largest, own_checked, own_span, ended, *before = own
+    taken = [*(before[0] if before else ()), *taken]
+    return parts, own_largest, max(own_checked, checked), own_span, ended, taken
+
+
 class RollingFileSink(Sink):
     """What both sinks are: parts in buckets, published by renaming."""
 
@@ -36,6 +47,15 @@ class RollingFileSink(Sink):
 
     def identity(self) -> str:
         return str(self._settings.base_path)
+
+    def redistribute(self, states: Sequence[Any], parallelism: int) -> list[Any]:
+        """Let a writer go on with the open parts of those that are no more."""
+        dealt: list[Any] = list(states[:parallelism])
+        dealt += [None] * (parallelism - len(dealt))
+        for number, state in enumerate(states[parallelism:]):
+            if state is not None:
+                dealt[number % parallelism] = _joined(dealt[number % parallelism], state)
+        return dealt
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return FileSinkWriter(self._settings, context)

@@ -52,6 +52,8 @@ class FileSinkWriter(SinkWriter):
         self._parts: dict[str, Part] = {}
         #: Numbers of the next parts of the buckets that had one in this batch.
         self._next_counts: dict[str, int] = {}
+        #: Parts beside another one of their bucket: they end with the batch.
+        self._surplus: list[Part] = []
         self._largest_count = 0
         self._checked = 0
         self._last_span: int | None = None
@@ -118,10 +120,13 @@ class FileSinkWriter(SinkWriter):
         return part
 
     def _finish(self, part: Part) -> None:
+        self._hand_over(part)
+        del self._parts[part.bucket]
+
+    def _hand_over(self, part: Part) -> None:
         path, length = self._files.finish(part, self._name(part.count))
         folder = self._files.folder(part.bucket)
         self._prepared.finished.append((path, length, folder, part.count))
-        del self._parts[part.bucket]
 
     def _name(self, count: int) -> str:
         return self._settings.config.part_name(self._subtask, count)
@@ -157,6 +162,9 @@ class FileSinkWriter(SinkWriter):
     def prepare_commit(self, end_of_input: bool) -> list[bytes]:
         now = self._now()
         self._only_part = None
+        for part in self._surplus:
+            self._hand_over(part)
+        self._surplus = []
         checkpoint = self._is_checkpoint(now)
         for part in list(self._parts.values()):
             part.now = now
@@ -193,10 +201,24 @@ class FileSinkWriter(SinkWriter):
         return parts, self._largest_count, self._checked, self._last_span, self._ended
 
     def _restore(self, state: Any) -> None:
-        parts, self._largest_count, self._checked, self._last_span, self._ended = state
+        parts, self._largest_count, self._checked, self._last_span, self._ended, *taken = state
         self._parts = {part.bucket: part for part in map(Part.load, parts)}
+        for part in map(Part.load, taken[0] if taken else ()):
+            self._take_over(part)
         self._next_counts = {part.bucket: part.count + 1 for part in self._parts.values()}
-        self._live = {path for part in self._parts.values() for path, _ in part.segments}
+        open_parts = [*self._parts.values(), *self._surplus]
+        self._live = {path for part in open_parts for path, _ in part.segments}
+
+    def _take_over(self, part: Part) -> None:
+        """Go on with a part of a writer that is no more, under a number of one's own."""
+        part.count = self._largest_count
+        while self._files.is_taken(part.bucket, self._name(part.count)):
+            part.count += 1
+        self._largest_count = part.count + 1
+        if part.bucket in self._parts:
+            self._surplus.append(part)
+        else:
+            self._parts[part.bucket] = part
 
     def close(self) -> None:
         self._files.discard_unsaved()

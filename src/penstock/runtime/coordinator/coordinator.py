@@ -57,6 +57,7 @@ class Coordinator:
     :param settings: settings of the job, the plan's by default.
     :param limits: bounds of a batch, in place of those that the settings name.
     :param poll_ms: how long `latest_offset` waits for something new.
+    :param attempt: how often the job has been restarted since it was submitted.
     :param opening_batch: let sources that receive begin after a first batch, which has nothing to
         read if need be: an engine's first batch may take long, as its workers have to start.
     """
@@ -74,6 +75,7 @@ class Coordinator:
         limits: BatchLimits | None = None,
         poll_ms: int = 100,
         opening_batch: bool = False,
+        attempt: int = 0,
         collect_report: Callable[
             [Iterable[bytes], ExecutionPlan], BatchReport
         ] = BatchReport.collect,
@@ -89,9 +91,10 @@ class Coordinator:
         settings = plan.settings if settings is None else settings
         self._limits = BatchLimits.from_settings(settings) if limits is None else limits
         self._directory = JobDirectory(directory)
+        # First: it may bring the records of another job along.
+        self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
         self._log = RecordLog(self._directory)
         self._savepoints = Savepoints(plan, self._directory, job_id)
-        self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
         self._publisher = Publisher(
             plan,
             self._directory,
@@ -112,6 +115,7 @@ class Coordinator:
         self._news = threading.Event()
         self._closed = False
         self._opening = opening_batch
+        self._attempt = attempt
         self._time = 0
         #: The engine's batch 0: numbers go on behind those of the run that this one goes on from.
         self._first = self._resumption.first_batch
@@ -202,6 +206,7 @@ class Coordinator:
                     fail=self._fail,
                     job_id=self._job_id,
                     job_parameters=JOB_PARAMETERS.read(self._plan.settings),
+                    attempt=self._attempt,
                 )
                 self._sources[operator.uid] = source
                 source.start()
@@ -248,7 +253,7 @@ class Coordinator:
     def _finish(self) -> None:
         for source in self._sources.values():
             source.close()
-        self._savepoints.end()
+        self._savepoints.end(self.failure)
         self.finished.set()
 
     def trigger_savepoint(
@@ -351,6 +356,7 @@ class Coordinator:
             self._savepoints.stopping = stopped
         with self._lock, self._reported():
             if batch_id == self._logged and not self._closed:
+                self._resumption.settle()
                 self._tell_committed(end)
                 if stopped or self._all_ended(end):
                     self._finish()

@@ -109,14 +109,14 @@ class Savepoints:
                 request.done.set_result(folder)
         return request
 
-    def end(self) -> None:
-        """Refuse what has not been completed: the job has ended."""
+    def end(self, failure: BaseException | None = None) -> None:
+        """Refuse what has not been completed: the job has ended, or this attempt at it."""
         with self._lock:
             self._ended = True
             left = [*self._waiting, *self._under_way.values()]
             self._waiting, self._under_way = [], {}
         for request in left:
-            request.done.set_exception(_too_late())
+            request.done.set_exception(_too_late(failure))
 
     def _write(self, record: BatchRecord, folder: str, now: int) -> None:
         problems = {
@@ -136,7 +136,7 @@ class Savepoints:
         manifest = Manifest(
             tuple(infos.values()),
             tuple(p for p in parts if isinstance(p, Part)),
-            offset=_without_control(record.end),
+            offset=without_control(record.end),
             files=tuple(files),
             job_id=self._job_id,
             job_name=self._plan.job_name,
@@ -157,7 +157,8 @@ class Savepoints:
                 yield file
 
 
-def _without_control(offset: Mapping[str, Any]) -> dict[str, Any]:
+def without_control(offset: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an offset as one to begin at: only that sources have ended stays of its control."""
     control = {k: v for k, v in offset["control"].items() if k == "ended"}
     return {**offset, "control": control}
 
@@ -194,9 +195,10 @@ def _failed(folder: str, why: str) -> StateError:
     )
 
 
-def _too_late() -> StateError:
+def _too_late(failure: BaseException | None = None) -> StateError:
     return StateError(
         "no savepoint can be taken any more: the job has ended, or is being stopped",
+        got=None if failure is None else f"{type(failure).__name__}: {failure}",
         todo="take it while the job runs",
     )
 

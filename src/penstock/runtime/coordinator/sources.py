@@ -43,7 +43,9 @@ class HostedSource:
         fail: Callable[[BaseException], None],
         job_id: str = "",
         job_parameters: Mapping[str, str] | None = None,
+        attempt: int = 0,
     ) -> None:
+        self._attempt = attempt
         self._job_id = job_id
         self._job_parameters = job_parameters or {}
         self.operator = operator
@@ -74,6 +76,7 @@ class HostedSource:
             job_id=self._job_id,
             max_parallelism=self.operator.max_parallelism,
             job_parameters=self._job_parameters,
+            attempt=self._attempt,
         )
         with self._blamed("be started"):
             self._enumerator = spec.source.create_enumerator(context)

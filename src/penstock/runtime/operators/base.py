@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.core.functions import FunctionSnapshotContext
+from penstock.core.functions.host import FunctionHost
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import ProgramError, show_value
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.calls import method_of
 from penstock.runtime.context import OperatorRuntimeContext
-from penstock.runtime.function_host import FunctionHost
 from penstock.runtime.outputs import Output
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.handles import NO_KEY

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 
+from penstock.common.options import IGNORE_UNCLAIMED
 from penstock.errors import StateError
 from penstock.graph.chaining import partitioner_name
 from penstock.graph.plan import ExecutionPlan, PlanOperator
@@ -14,8 +15,6 @@ from penstock.runtime.operators.window_choice import window_layout
 from penstock.runtime.savepoint.format import OperatorInfo, info_of
 from penstock.runtime.state.layout import Layout
 from penstock.runtime.windowing.layouts import PANES, WINDOW_LAYOUTS
-
-IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 
 
 def describe_program(plan: ExecutionPlan) -> tuple[OperatorInfo, ...]:
@@ -94,6 +93,21 @@ def _placed(info: OperatorInfo) -> OperatorInfo:
     return replace(info, name="")
 
 
+def follow(plan: ExecutionPlan, before: Sequence[OperatorInfo]) -> ExecutionPlan:
+    """Return the plan with what an earlier run of the program has settled, where that fits."""
+    known = {info.uid: info for info in before}
+    operators = []
+    for op in plan.operators:
+        info = known.get(op.uid)
+        if info is not None:
+            if not op.own_max_parallelism and op.parallelism <= info.max_parallelism:
+                op = replace(op, max_parallelism=info.max_parallelism)
+            layout = _fitting(Layout.parse(info.layout), Layout.parse(layout_of(op)))
+            op = replace(op, layout=None if layout == layout_of(op) else layout)
+        operators.append(op)
+    return replace(plan, operators=tuple(operators))
+
+
 def adapt(
     plan: ExecutionPlan,
     before: Sequence[OperatorInfo],
@@ -136,7 +150,7 @@ def _adapted(op: PlanOperator, before: OperatorInfo, has_keys: bool, where: str)
             where=f"{op.describe()}, uid {op.uid!r}",
             got=f"{before.layout} in {where}; the operator needs {layout_of(op)}",
             todo="go on with an operator of the kind that wrote the state, or give this one "
-            f"another uid and set {IGNORE_UNCLAIMED} to drop the state",
+            f"another uid and set {IGNORE_UNCLAIMED.key} to drop the state",
         )
     return replace(op, layout=None if layout == layout_of(op) else layout)
 
@@ -179,5 +193,5 @@ def _unclaimed(
         where=where,
         got=f"state of {listed}{added}",
         todo="give the operator that the state belongs to that uid, with .uid('...'), or set "
-        f"{IGNORE_UNCLAIMED}: true to drop the state",
+        f"{IGNORE_UNCLAIMED.key}: true to drop the state",
     )

@@ -11,7 +11,8 @@ import io
 import pickle
 import types
 import warnings
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,15 +21,14 @@ import cloudpickle
 from penstock.core.functions import (
     Accumulator,
     CheckpointedFunction,
+    FunctionInitializationContext,
     FunctionSnapshotContext,
     RuntimeContext,
 )
 from penstock.core.functions.base import bind_runtime_context
 from penstock.core.metrics import Metric, MetricGroup
+from penstock.core.pickling import PROTOCOL
 from penstock.core.state import State
-from penstock.runtime.checkpointed import InitializationContextImpl
-from penstock.runtime.codec import PROTOCOL
-from penstock.runtime.context import OperatorRuntimeContext
 
 _LARGE = 1 << 20
 #: What belongs to the runtime, and is kept by it.
@@ -36,11 +36,31 @@ _OWNED = (State, Metric, MetricGroup, RuntimeContext)
 _PLAIN = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
-class FunctionHost:
-    """One user function in one subtask."""
+class HostContext(RuntimeContext):
+    """A runtime context, as whoever hosts a function knows it."""
 
-    def __init__(self, function: Any, context: OperatorRuntimeContext) -> None:
+    #: Those that the function has registered, by name.
+    accumulators: dict[str, Accumulator[Any, Any]]
+
+    @abstractmethod
+    def initialization(self) -> FunctionInitializationContext:
+        """Return what a function with operator state is told when it gets it."""
+
+
+class FunctionHost:
+    """One user function in one subtask: of an operator, of an exchange, or of a source.
+
+    :param call: calls a method of the function by name; for those who describe what it raises.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        context: HostContext,
+        call: Callable[..., Any] | None = None,
+    ) -> None:
         self.function = function
+        self._call = call or self._call_plainly
         #: Whether the function keeps operator state.
         self.checkpointed = isinstance(function, CheckpointedFunction)
         self._context = context
@@ -48,59 +68,78 @@ class FunctionHost:
         self._saved: bytes | None = None  # attributes as they were saved last
         self._fresh: bytes | None = None  # attributes as open() left them
         self._fresh_names: set[str] = set()
+        self._fresh_parts: dict[str, bytes] = {}
+        self._seen: bytes | None = None  # attributes as they were looked at last
         self._left_out: set[str] = set()  # attributes that cannot be pickled
         self._by_value = False  # some are of classes that have no importable name
         self._warned = False
+
+    def _call_plainly(self, method: str, *arguments: Any) -> Any:
+        return getattr(self.function, method)(*arguments)
 
     def open(self) -> None:
         """Open the function. A plain callable has nothing to open."""
         bind_runtime_context(self.function, self._context)
         if self.checkpointed:
-            self.function.initialize_state(InitializationContextImpl(self._context))
+            self._call("initialize_state", self._context.initialization())
         opener = getattr(self.function, "open", None)
         if callable(opener) and self._has_attributes:
-            opener(self._context)
+            self._call("open", self._context)
         self._fresh = self._dump()
-        self._fresh_names = set(vars(self.function)) if self._has_attributes else set()
+        if self._has_attributes:
+            self._fresh_names = set(vars(self.function))
+            self._fresh_parts = {n: self._pickled(v) for n, v in self._attributes().items()}
 
     def close(self) -> None:
         """Close the function."""
         closer = getattr(self.function, "close", None)
         if callable(closer) and self._has_attributes:
-            closer()
+            self._call("close")
 
     def save_operator_state(self, context: FunctionSnapshotContext) -> None:
         """Have the function bring its operator state up to date."""
         if self.checkpointed:
-            self.function.snapshot_state(context)
+            self._call("snapshot_state", context)
 
     def snapshot(self) -> bytes | None:
         """Return the attributes if they differ from what `open` made, else None."""
         dumped = self._dump()
-        if dumped != self._fresh or self._saved is not None:
-            self._saved = dumped
+        if dumped != self._seen and (dumped != self._fresh or self._saved is not None):
+            self._seen = dumped
+            self._saved = None if dumped is None else self._with_unchanged(dumped)
         return self._saved
 
+    def _with_unchanged(self, dumped: bytes) -> bytes:
+        """Return the attributes, and the names of those that are as `open` made them."""
+        parts = self._fresh_parts
+        held = self._attributes().items()
+        same = [name for name, value in held if parts.get(name) == self._pickled(value)]
+        return pickle.dumps((dumped, same), PROTOCOL)
+
     def restore(self, saved: bytes) -> None:
-        """Lay saved attributes over what `open` made."""
+        """Lay saved attributes over what `open` made.
+
+        Those that nobody has changed are the program's: it may have other ones after a restart.
+        """
+        dumped, same = pickle.loads(saved)
         with _loading_for(self):
-            attributes = pickle.loads(saved)
+            attributes = pickle.loads(dumped)
         held = vars(self.function)
-        for name in [name for name in held if name not in attributes]:
+        parts = self._fresh_parts
+        for name in same:
+            if name in parts and name in held and self._pickled(held[name]) == parts[name]:
+                attributes.pop(name, None)
+        for name in [name for name in held if name not in attributes and name not in same]:
             # Made here in an earlier batch, and gone since in another worker.
             if name not in self._fresh_names and not self._stays(name, held[name]):
                 del held[name]
         held.update(attributes)
-        self._saved = saved
+        self._saved, self._seen = saved, dumped
 
     def _dump(self) -> bytes | None:
         if not self._has_attributes:
             return None
-        attributes = {
-            name: value
-            for name, value in vars(self.function).items()
-            if not self._stays(name, value)
-        }
+        attributes = self._attributes()
         if not attributes:
             return None
         try:
@@ -113,6 +152,10 @@ class FunctionHost:
             self._warned = True
             self._warn(attributes)
         return data
+
+    def _attributes(self) -> dict[str, Any]:
+        held = vars(self.function).items()
+        return {name: value for name, value in held if not self._stays(name, value)}
 
     def _stays(self, name: str, value: Any) -> bool:
         """Tell whether an attribute stays in this worker."""

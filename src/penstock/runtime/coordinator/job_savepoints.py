@@ -1,0 +1,45 @@
+"""Savepoints as the handle of a job offers them: whoever asks waits for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.common.options import SAVEPOINT_DIR
+from penstock.errors import ConfigurationError, StateError
+from penstock.runtime.coordinator.coordinator import Coordinator
+
+
+class JobSavepoints:
+    """Have savepoints of a job taken.
+
+    :param coordinator: returns the coordinator that is at work; None if there is none.
+    """
+
+    def __init__(
+        self, coordinator: Callable[[], Coordinator | None], settings: Mapping[str, str]
+    ) -> None:
+        self._coordinator = coordinator
+        self._settings = settings
+
+    def take(self, directory: str | None, *, stop: bool = False, drain: bool = False) -> str:
+        """Take a savepoint, and return its folder when it is complete.
+
+        :param directory: where to make the folder; as the settings say if left out.
+        :param stop: end the job behind it.
+        :param drain: let event time come to its end first.
+        :raises StateError: if it cannot be taken.
+        """
+        target = directory or SAVEPOINT_DIR.read(self._settings)
+        if not target:
+            raise ConfigurationError(
+                "nobody says where the savepoint is to be written",
+                where=f"configuration key {SAVEPOINT_DIR.key}",
+                todo="pass a folder, or set the key",
+            )
+        coordinator = self._coordinator()
+        if coordinator is None:
+            raise StateError(
+                "no savepoint can be taken: the job does not run",
+                todo="ask again when its status is RUNNING",
+            )
+        return coordinator.trigger_savepoint(target, stop=stop, drain=drain).result()

@@ -1,0 +1,158 @@
+"""Savepoints and retained checkpoints on Spark: stopped, changed, resumed, killed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.common import Duration, Encoder, JobStatus, WatermarkStrategy
+from penstock.core.state import ValueStateDescriptor
+from penstock.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
+from penstock.errors import StateError
+from tests.spark.conftest import MakeEnvironment
+
+KEYS = "abcdefgh"
+RETAINED = {"execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION"}
+
+
+class Counting(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.seen = runtime_context.get_int_counter("seen")
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.seen.add(1)
+        self.count.update((self.count.value() or 0) + 1)
+        yield f"{value} {self.count.value()}"
+
+
+def put(folder: Path, name: str, lines: list[str]) -> None:
+    """Let a file appear as a whole."""
+    hidden = folder / f".{name}"
+    hidden.write_text("".join(f"{line}\n" for line in lines))
+    hidden.rename(folder / name)
+
+
+def lines_of(folder: Path) -> list[str]:
+    found = [f for f in folder.rglob("*") if f.is_file() and not f.name.startswith((".", "_"))]
+    return sorted(line for file in found for line in file.read_text().splitlines())
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 180) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.1)
+
+
+class Place:
+    """Where a test's files are."""
+
+    def __init__(self, root: Path) -> None:
+        self.input, self.output = root / "in", root / "out"
+        self.savepoints, self.checkpoints = root / "savepoints", root / "checkpoints"
+        self.input.mkdir()
+
+    def words(self, env: StreamExecutionEnvironment) -> DataStream:
+        source = (
+            FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(self.input))
+            .monitor_continuously(Duration.of_millis(50))
+            .build()
+        )
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), "words").uid("words")
+
+    def sink(self, stream: DataStream) -> None:
+        sink = FileSink.for_row_format(str(self.output), Encoder.simple_string_encoder()).build()
+        stream.sink_to(sink).uid("out")
+
+    def counted(self, env: StreamExecutionEnvironment) -> None:
+        self.sink(self.words(env).key_by(lambda word: word).process(Counting()).uid("count"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def expected(times: int) -> list[str]:
+    return sorted(f"{key} {n}" for key in KEYS for n in range(1, times + 1))
+
+
+def wait_for(client: Any, records: int) -> None:
+    """Wait until so many records have been counted, in this run and those before it."""
+    wait_until(lambda: client.get_accumulators().result().get("seen") == records)
+
+
+def ended_with_drain(client: Any, place: Place) -> str:
+    """Stop the job, its open parts finished."""
+    return str(client.stop_with_savepoint(True, str(place.savepoints)).result())
+
+
+@pytest.mark.timeout(900)
+def test_stopped_with_a_savepoint_and_resumed_at_other_parallelism(
+    make_env: MakeEnvironment, place: Place
+) -> None:
+    env = make_env(2)
+    place.counted(env)
+    client = env.execute_async("counts")
+    put(place.input, "1", list(KEYS) * 3)
+    wait_for(client, 24)
+    path = client.stop_with_savepoint(False, str(place.savepoints)).result()
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    manifest = json.loads(Path(path, "_metadata").read_text())
+    assert {op["uid"] for op in manifest["operators"]} == {"words", "count", "out"}
+    moved = place.savepoints / "moved"
+    Path(path).rename(moved)
+    for parallelism, times in ((3, 5), (1, 6)):
+        put(place.input, str(times), list(KEYS) * (times - (3 if times == 5 else 5)))
+        env = make_env(parallelism, **{"execution.state-recovery.path": str(moved)})
+        place.counted(env)
+        client = env.execute_async("counts")
+        wait_for(client, 8 * times)
+        if times == 5:
+            moved = Path(client.stop_with_savepoint(False, str(place.savepoints)).result())
+    ended_with_drain(client, place)
+    assert lines_of(place.output) == expected(6)
+
+
+@pytest.mark.timeout(900)
+def test_a_retained_checkpoint_goes_on_with_another_program(
+    make_env: MakeEnvironment, place: Place
+) -> None:
+    settings = {"execution.checkpointing.dir": str(place.checkpoints), **RETAINED}
+
+    def start(parallelism: int, build: Callable[[DataStream], DataStream], **more: str) -> Any:
+        env = make_env(parallelism, **settings, **more)
+        place.sink(build(place.words(env)))
+        return env.execute_async("counts")
+
+    def plain(words: DataStream) -> DataStream:
+        return words.key_by(lambda word: word).process(Counting()).uid("count")
+
+    client = start(2, plain)
+    put(place.input, "1", list(KEYS) * 2)
+    wait_for(client, 16)
+    client.cancel().result()
+
+    with pytest.raises(StateError) as caught:
+        start(2, lambda words: words.map(lambda word: word).uid("other"))
+    assert "the program has no operator for state that is there" in str(caught.value)
+    assert "(count)" in str(caught.value)
+
+    put(place.input, "2", list(KEYS) * 2)
+    more = lambda words: plain(words.filter(len).rebalance().map(str))  # noqa: E731
+    client = start(3, more)
+    wait_for(client, 32)
+    ended_with_drain(client, place)
+    assert lines_of(place.output) == expected(4)
