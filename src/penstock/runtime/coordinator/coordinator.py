@@ -89,7 +89,7 @@ class Coordinator:
         self._poll_seconds = poll_ms / 1000
         self._collect_report = collect_report
         settings = plan.settings if settings is None else settings
-        self._limits = BatchLimits.from_settings(settings) if limits is None else limits
+        self._limits = limits or BatchLimits.from_settings(settings)
         self._directory = JobDirectory(directory)
         # First: it may bring the records of another job along.
         self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
@@ -114,8 +114,7 @@ class Coordinator:
         self._failing = threading.Lock()
         self._news = threading.Event()
         self._closed = False
-        self._opening = opening_batch
-        self._attempt = attempt
+        self._opening, self._attempt = opening_batch, attempt
         self._time = 0
         #: The engine's batch 0: numbers go on behind those of the run that this one goes on from.
         self._first = self._resumption.first_batch

@@ -11,6 +11,7 @@ from penstock.core.key_groups import groups_of_slot
 from penstock.core.time import MIN_WATERMARK
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.savepoint.evolution import evolve
 from penstock.runtime.savepoint.format import Changes, Savepoint
 from penstock.runtime.savepoint.plain import (
     Deal,
@@ -89,6 +90,7 @@ def _entries(operator: Operator, deal: Deal, savepoint: Savepoint) -> Iterator[C
         groups = groups_of_slot(operator.subtask, plan.parallelism, plan.max_parallelism)
         timers: Changes = {}
         for changes in savepoint.keyed(plan.uid, groups):
+            changes = evolve(changes, plan.describe())
             if conversion is not None:
                 changes = conversion.convert(changes)
             _gather_timers(timers, changes)
@@ -96,7 +98,7 @@ def _entries(operator: Operator, deal: Deal, savepoint: Savepoint) -> Iterator[C
         if timers:
             yield {place: (kind, _renumbered(parts)) for place, (kind, parts) in timers.items()}
     if own := _operator_state(deal, savepoint):
-        yield own
+        yield evolve(own, plan.describe())
 
 
 def _conversion(operator: Operator, deal: Deal, savepoint: Savepoint) -> WindowConversion | None:
