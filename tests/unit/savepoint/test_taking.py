@@ -79,13 +79,11 @@ def test_listed_and_disposed(tmp_path: Path) -> None:
     first = job.savepoint(tmp_path / "savepoints")
     second = job.savepoint(tmp_path / "savepoints", stop=True)
     (tmp_path / "savepoints" / "unfinished").mkdir()
-    assert [found.path for found in list_savepoints(str(tmp_path / "savepoints"))] == [
-        first,
-        second,
-    ]
+    folder = str(tmp_path / "savepoints")
+    assert [found.path for found in list_savepoints(folder)] == [first, second]
     dispose(first)
     assert not Path(first).exists()
-    assert [found.path for found in list_savepoints(str(tmp_path / "savepoints"))] == [second]
+    assert [found.path for found in list_savepoints(folder)] == [second]
     with pytest.raises(StateError) as caught:
         dispose(first)
     assert str(caught.value) == (
