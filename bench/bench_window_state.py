@@ -22,6 +22,7 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.datastream.window import SlidingEventTimeWindows
 from penstock.runtime.codec import dumps
+from penstock.runtime.state.keyed_backend import TIMER_KINDS
 from penstock.runtime.state.log import SlotLog
 from penstock.runtime.task import Task
 from penstock.testing.local_executor import DictSlotStore, LocalJob
@@ -65,7 +66,7 @@ def state_of(plan: Any, store: DictSlotStore) -> tuple[int, int, int]:
     entries = timers = weight = 0
     for _, _, kind, keys, dump in task.inventory():
         weight += len(dumps(dump(keys)))
-        if kind == "timers":
+        if kind in TIMER_KINDS:
             timers += len(keys)
         else:
             entries += len(keys)

@@ -19,6 +19,7 @@ from penstock.runtime.cep.match_queue import (
     push,
 )
 from penstock.runtime.cep.match_state import MatchState
+from penstock.runtime.cep.shared_buffer import SharedBuffer
 from penstock.runtime.cep.skipping import Pruner
 from penstock.runtime.cep.states import Action, Automaton, State, StateKind
 
@@ -196,7 +197,7 @@ class NFA:
         iterative = conditions.iterative
         rest: list[PartialMatch] = []
         complete: list[PartialMatch] = []
-        event_id: EventId | None = None
+        arrival: tuple[EventId, Any] | None = None
         changed = False
         for match in state.partial:
             if iterative:
@@ -222,9 +223,10 @@ class NFA:
                 push(rest, match)  # it waits on, unchanged
                 continue
             changed = True
-            if event_id is None:
-                event_id = state.next_event_id(time)
-            self._follow(state, match, node, edges, event, event_id, rest, complete)
+            if arrival is None:
+                arrival = state.next_event_id(time), event
+            reached = self._next_matches(state.buffer, match, node, edges, arrival)
+            _sort_out(reached, state.buffer, rest, complete)
         if not changed:
             return []
         state.changed = True
@@ -232,48 +234,17 @@ class NFA:
         state.partial = rest
         return matches
 
-    def _follow(
-        self,
-        state: MatchState,
-        match: PartialMatch,
-        node: _Node,
-        edges: list[_Edge],
-        event: Any,
-        event_id: EventId,
-        rest: list[PartialMatch],
-        complete: list[PartialMatch],
-    ) -> None:
-        """Replace a match by those that it becomes with an event."""
-        reached = self._next_matches(state, match, node, edges, event, event_id)
-        buffer = state.buffer
-        if match[3] is not None:
-            buffer.release(match[3], match[2])
-        going_on = []
-        stopped = False
-        for target, new in reached:
-            if target.is_final:
-                push(complete, new)
-            elif target.is_stop:
-                stopped = True
-                buffer.release(new[3], new[2])
-            else:
-                going_on.append(new)
-        for new in going_on:
-            if stopped:
-                buffer.release(new[3], new[2])
-            else:
-                push(rest, new)
-
     def _next_matches(
         self,
-        state: MatchState,
+        buffer: SharedBuffer,
         match: PartialMatch,
         node: _Node,
         edges: list[_Edge],
-        event: Any,
-        event_id: EventId,
+        arrival: tuple[EventId, Any],
     ) -> list[tuple[_Node, PartialMatch]]:
+        """Return what a match becomes with an event, and the states that it reaches then."""
         began, _, version, last = match
+        event_id, event = arrival
         takes = ignores = 0
         for edge in edges:
             if edge.takes:
@@ -284,7 +255,6 @@ class NFA:
         further_takes = skipped_takes = max(0, takes - 1)
         further_ignores = ignores
         stays_by = ignores + max(1, takes) if takes or ignores else 0
-        buffer = state.buffer
         reached: list[tuple[_Node, PartialMatch]] = []
         for edge in edges:
             target = edge.target
@@ -310,6 +280,7 @@ class NFA:
                 buffer.lock(last, next_version)
         if node.is_start:
             reached.append((node, (NO_EVENT, node.name, increase(version, stays_by), None)))
+        buffer.release(last, version)
         return reached
 
     def _take_complete(
@@ -334,6 +305,33 @@ class NFA:
             results.append(buffer.events(found))
             buffer.release(last, version)
         return results
+
+
+def _sort_out(
+    reached: list[tuple[_Node, PartialMatch]],
+    buffer: SharedBuffer,
+    rest: list[PartialMatch],
+    complete: list[PartialMatch],
+) -> None:
+    """Put what a match became to those that are complete, or to those that go on.
+
+    If what must not come has come, none of them goes on.
+    """
+    going_on = []
+    stopped = False
+    for node, match in reached:
+        if node.is_final:
+            push(complete, match)
+        elif node.is_stop:
+            stopped = True
+            buffer.release(match[3], match[2])
+        else:
+            going_on.append(match)
+    for match in going_on:
+        if stopped:
+            buffer.release(match[3], match[2])
+        else:
+            push(rest, match)
 
 
 def _waits_for_one_condition(state: State) -> bool:
