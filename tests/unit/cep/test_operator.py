@@ -334,3 +334,20 @@ def test_a_time_between_two_events_is_up_without_another_event() -> None:
     harness.process_watermark(6)
     assert harness.take_side_output(TIMED_OUT) == [Record(("timeout", ("ann", [1]), 6), 6)]
     assert harness.timer_count() == 0
+
+
+def test_what_a_condition_does_to_an_event_does_not_last() -> None:
+    """Events that a batch only reads are in the next one as they were written."""
+
+    def spoil(login: Login, ctx: Any) -> bool:
+        before = ctx.get_events_for_pattern("a")[0]
+        before.kind += "!"
+        return login.kind == "b"
+
+    pattern = Pattern.begin("a").followed_by("b").where(spoil)
+    harness = on_users(pattern, lambda stream: stream.select(lambda match: match["a"][0].kind))
+    for at, kind in enumerate("axxb"):
+        feed(harness, ("ann", kind, at))
+        harness.process_watermark(at)
+        harness.cut()
+    assert harness.take_records()[0] == "a!"

@@ -165,8 +165,7 @@ class SharedBuffer:
     def take_delta(self) -> BufferDelta:
         """Return what changed since the last call; all events are frozen then."""
         nodes, events = self._nodes, self._events
-        for event_id, frozen in self._frozen.items():
-            events[event_id][1] = frozen
+        self.freeze_again()
         for event_id in self._new_events:
             entry = events[event_id]
             entry[1] = freeze(entry[1])
@@ -180,8 +179,18 @@ class SharedBuffer:
         self._new_nodes.clear()
         self._new_events.clear()
         self._touched.clear()
-        self._frozen.clear()
         return delta
+
+    def freeze_again(self) -> None:
+        """Forget what was made of the events that were read: what is written counts."""
+        for event_id, frozen in self._frozen.items():
+            self._events[event_id][1] = frozen
+        self._frozen.clear()
+
+    @property
+    def was_read(self) -> bool:
+        """Tell whether there is anything to freeze again."""
+        return bool(self._frozen)
 
     def apply(self, delta: BufferDelta) -> None:
         """Lay a delta over the buffer.

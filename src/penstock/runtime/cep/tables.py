@@ -154,7 +154,7 @@ class MatchTable(Table):
         self._removed: dict[Any, None] = {}
 
     def put(self, key: Any, state: MatchState) -> None:
-        """Keep a state that has changed."""
+        """Keep a state that has changed, or whose events were read."""
         self.data[key] = state
         self._changed[key] = None
 
@@ -166,8 +166,13 @@ class MatchTable(Table):
 
     def take_delta(self) -> Any:
         """See `Table.take_delta`."""
-        data = self.data
-        updates = [(key, data[key].take_delta()) for key in self._changed if key in data]
+        updates = []
+        for key in self._changed:
+            state = self.data.get(key)
+            if state is not None and state.changed:
+                updates.append((key, state.take_delta()))
+            elif state is not None:
+                state.buffer.freeze_again()
         removed = list(self._removed)
         self._changed.clear()
         self._removed.clear()

@@ -191,6 +191,8 @@ class CepOperator(ResultOperator):
 
     def _keep(self, key: Any, state: MatchState) -> None:
         if not state.changed:
+            if state.buffer.was_read:
+                self._matches.put(key, state)
             return
         if self._nfa.is_initial(state):
             self._matches.remove(key)
