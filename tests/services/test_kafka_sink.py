@@ -99,6 +99,7 @@ def test_a_published_batch_is_not_published_again(topic: Topic, tmp_path: Path) 
     first, second = hand.stage("a"), hand.stage("b")
     hand.committer.commit(0, first)
     hand.restart()
+    hand.restart()  # killed before it could do anything
     hand.committer.commit(0, first)
     hand.committer.commit(1, second)
     hand.restart()

@@ -9,6 +9,7 @@ import argparse
 import collections
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ PROGRAM = Path(__file__).with_name("program.py")
 SERVERS = ("kafka", "mariadb", "postgres")
 #: How long a round may take; whoever takes longer hangs.
 ROUND_SECONDS = 420.0
+#: How long a job may take to end when it is interrupted.
+INTERRUPT_SECONDS = 60.0
 
 
 @dataclass
@@ -38,7 +41,7 @@ class Trouble:
     plan: list[tuple[float, str]]
     log: list[str] = field(default_factory=list)
 
-    KINDS = ("worker", "worker", "jvm", "driver", "all", "kafka", "mariadb", "postgres")
+    KINDS = ("worker", "worker", "jvm", "driver", "all", "interrupt", *SERVERS)
 
     @classmethod
     def random(cls, chance: random.Random, events: int) -> Trouble:
@@ -129,7 +132,7 @@ class Round:
                 if events and passed >= events[0][0]:
                     what = events.popleft()[1]
                     trouble.log.append(f"{passed:.1f} s: {what}")
-                    self._strike(what, process.pid)
+                    self._strike(what, process)
                 code = process.poll()
                 if code == 0:
                     return
@@ -154,14 +157,17 @@ class Round:
                 start_new_session=True,
             )
 
-    def _strike(self, what: str, driver: int) -> None:
+    def _strike(self, what: str, process: subprocess.Popen[bytes]) -> None:
         if what in SERVERS:
             server = self._servers[what]
             server.kill()
             time.sleep(2)
             server.start()
             return
-        family = _family(driver)
+        if what == "interrupt":
+            self._interrupt(process)
+            return
+        family = _family(process.pid)
         if what == "driver":
             _kill(family[:1])
         elif what == "jvm":
@@ -171,6 +177,18 @@ class Round:
             _kill(random.sample(workers, min(1, len(workers))))
         else:
             _kill(family)
+
+    def _interrupt(self, process: subprocess.Popen[bytes]) -> None:
+        """End the job as a user does, while the broker does not answer."""
+        kafka = self._servers["kafka"]
+        kafka.pause()
+        try:
+            process.send_signal(signal.SIGINT)
+            process.wait(INTERRUPT_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end: {self._log()}") from None
+        finally:
+            kafka.resume()
 
     def _write_numbers(self) -> None:
         producer = Producer({"bootstrap.servers": self._kafka, "enable.idempotence": True})

@@ -32,8 +32,8 @@ _SECONDS = 60.0
 class Markers:
     """The markers of one sink.
 
-    Where the next marker will stand at the earliest is kept in the sink's folder: only what is
-    behind it need be read after a restart.
+    What is known at the start of a run is kept in the sink's folder: the last batch, and where the
+    next marker will stand at the earliest. Only what is behind that need be read by the next run.
     """
 
     def __init__(
@@ -65,32 +65,40 @@ class Markers:
         )
         self._create_topic(common)
 
-    def begin(self) -> None:
-        """Note where the markers of this run begin."""
-        self._journal.write({"topic": self.topic, "from": self._end()})
-
     def last_batch(self) -> int:
-        """Return the last batch of this numbering that a marker stands for, -1 if there is none."""
+        """Return the last batch of this numbering that a marker stands for, -1 if there is none.
+
+        Called once, before anything is published.
+        """
+        end = self._end()
         known = self._journal.read()
-        begin = 0 if known is None or known["topic"] != self.topic else known["from"]
-        end, last = self._end(), -1
+        if known is None or (known["topic"], known["of"]) != (self.topic, self._numbering):
+            known = {"from": end, "last": -1}  # there has been no run that could have published
+        last = self._read(known["from"], end, known["last"])
+        self._journal.write({"topic": self.topic, "of": self._numbering, "from": end, "last": last})
+        return last
+
+    def _read(self, begin: int, end: int, last: int) -> int:
+        """Return the last batch of the markers in a range, or `last` if there is none."""
         if begin >= end:
             return last
         deadline = time.monotonic() + _SECONDS
         self._consumer.assign([library().TopicPartition(self.topic, 0, begin)])
         at = begin
         while at < end:
-            for message in self._consumer.consume(1000, 1.0):
-                error = message.error()
-                if error is not None and error.code() != library().KafkaError._PARTITION_EOF:
-                    raise self._unreadable(f"{error.name()}: {error.str()}")
-                at = message.offset() + (1 if error is None else 0)
-                if error is None and message.key() == self._key:
-                    marker = json.loads(message.value())
-                    if marker["of"] == self._numbering:
-                        last = max(last, marker["batch"])
             if time.monotonic() > deadline:
                 raise self._unreadable(self._trouble.last or "no answer")
+            message = self._consumer.poll(1.0)
+            if message is None:
+                continue
+            error = message.error()
+            if error is not None and error.code() != library().KafkaError._PARTITION_EOF:
+                raise self._unreadable(f"{error.name()}: {error.str()}")
+            at = message.offset() + (1 if error is None else 0)
+            if error is None and message.key() == self._key:
+                marker = json.loads(message.value())
+                if marker["of"] == self._numbering:
+                    last = max(last, marker["batch"])
         self._consumer.unassign()
         return last
 

@@ -182,8 +182,7 @@ class TransactionalCommitter(Committer):
         self._numbering = numbering_of(context.directory, fresh=not context.restored)
         self._until_answered(self._connection.producer.init_transactions)
         self._markers = Markers(context.directory, properties, transactional_id, self._numbering)
-        self._published = self._markers.last_batch() if context.restored else -1
-        self._markers.begin()
+        self._published = self._markers.last_batch()
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
         if batch_id <= self._published:
