@@ -77,6 +77,21 @@ def test_an_idle_job_runs_no_batches_and_can_be_cancelled(
     assert not list(tmp_path.glob("idle*"))
 
 
+def test_an_iteration_ends_when_nothing_comes_back(env: StreamExecutionEnvironment) -> None:
+    iteration = env.from_collection([3, 1]).iterate(500)
+    less = iteration.map(lambda number: number - 1)
+    iteration.close_with(less.filter(lambda number: number > 0))
+    with less.execute_and_collect("iteration") as results:
+        assert sorted(results) == [0, 0, 1, 2]
+
+
+def test_cancelling_is_done_when_the_job_has_ended(env: StreamExecutionEnvironment) -> None:
+    env.add_source(Once()).print()
+    client = env.execute_async("cancelled")
+    client.cancel().result(120)
+    assert client.get_job_status().result() is JobStatus.CANCELED
+
+
 def test_a_timer_fires_without_data(env: StreamExecutionEnvironment) -> None:
     stream = env.add_source(Once()).key_by(lambda value: value).process(Later())
     with stream.execute_and_collect("timers") as results:
