@@ -6,30 +6,11 @@ from typing import Any
 
 from penstock.common import TypeInformation
 from penstock.common.typeinfo import return_type_of
-from penstock.graph.specs import (
-    FilterSpec,
-    FlatMapSpec,
-    KeyedProcessSpec,
-    MapSpec,
-    OperatorSpec,
-    ProcessSpec,
-    ReduceSpec,
-    TimestampsSpec,
-)
 from penstock.graph.transformations import (
     OperatorTransformation,
     SideOutputTransformation,
     Transformation,
 )
-
-#: The method that makes the results, and whether it makes many of them at a time.
-_RESULTS: dict[type[OperatorSpec], tuple[str, bool]] = {
-    MapSpec: ("map", False),
-    FlatMapSpec: ("flat_map", True),
-    ProcessSpec: ("process_element", True),
-    KeyedProcessSpec: ("process_element", True),
-}
-_KEEP_TYPE = (FilterSpec, ReduceSpec, TimestampsSpec)
 
 
 def type_of(transformation: Transformation) -> TypeInformation | None:
@@ -39,10 +20,11 @@ def type_of(transformation: Transformation) -> TypeInformation | None:
         return declared
     if not isinstance(transformation, OperatorTransformation):
         return type_of(transformation.inputs[0])
-    if isinstance(transformation.spec, _KEEP_TYPE):
+    spec = transformation.spec
+    if spec.keeps_type:
         return type_of(transformation.inputs[0])
-    method, many = _RESULTS.get(type(transformation.spec), ("", False))
-    if not method:
+    if not spec.result_method:
         return None
-    function: Any = transformation.spec.function  # type: ignore[attr-defined]
-    return return_type_of(getattr(function, method, function), of_elements=many)
+    function: Any = spec.function  # type: ignore[attr-defined]
+    method = getattr(function, spec.result_method, function)
+    return return_type_of(method, of_elements=spec.many_results)

@@ -15,24 +15,11 @@ from penstock.connectors.trace_sink import TraceSink
 from penstock.connectors.trace_timeline import check_timeline
 from penstock.core.watermark_trace import TRACE_TAG
 from penstock.errors import GraphError
-from penstock.graph.specs import (
-    CoGroupSpec,
-    IntervalJoinSpec,
-    KeyedCoProcessSpec,
-    KeyedProcessSpec,
-    SinkSpec,
-    WindowSpec,
-)
+from penstock.graph.specs import SinkSpec
 from penstock.graph.transformations import (
     OperatorTransformation,
     SideOutputTransformation,
     Transformation,
-)
-
-#: What is traced if nothing is named: windows and joins, or else functions that may have timers.
-_DEFAULTS: tuple[tuple[type, ...], ...] = (
-    (WindowSpec, CoGroupSpec, IntervalJoinSpec),
-    (KeyedProcessSpec, KeyedCoProcessSpec),
 )
 
 
@@ -77,10 +64,9 @@ def _choose(
             )
     if wanted:
         return [each for each in operators if each.name in wanted or each.uid in wanted]
-    for specs in _DEFAULTS:
-        if found := [each for each in operators if isinstance(each.spec, specs)]:
-            return found
-    return []
+    # Windows and joins, or else functions that may have timers.
+    ranks = sorted({each.spec.trace_rank for each in operators if each.spec.trace_rank})
+    return [each for each in operators if ranks and each.spec.trace_rank == ranks[0]]
 
 
 def _sink(

@@ -6,8 +6,32 @@ operator. User functions are kept as the user passed them (a callable or a funct
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from penstock.common import WatermarkStrategy
+from penstock.core.functions import (
+    AggregateFunction,
+    AsyncFunctionDescriptor,
+    Function,
+    ProcessJoinFunction,
+    SinkFunction,
+)
+from penstock.core.io import Sink, Source
+from penstock.core.state import MapStateDescriptor
+from penstock.core.windowing import Evictor, Trigger, WindowAssigner
+
+
+class SelectsKey(Protocol):
+    """A key selector that is no function object."""
+
+    def get_key(self, row: Any, /) -> Any:
+        """Return the key of a record."""
+
+
+#: What a user passes where a function is due: a function object, or anything that can be called.
+UserFunction = Function | Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -29,14 +53,22 @@ class OperatorSpec:
     #: What is converted to the declared type on its way out: "all" records; "rows" only, where the
     #: others are of their type already but a tuple may stand for a row; or "nothing".
     converts = "all"
+    #: Whether records leave with the type that they came with.
+    keeps_type = False
+    #: The method of the user's function that makes the results, if its annotation tells their type.
+    result_method = ""
+    #: Whether that method makes any number of results.
+    many_results = False
+    #: Who is traced if nobody is named: 1 before 2, 0 never.
+    trace_rank = 0
     #: How its state is laid out: state of one operator can be read by another of the same layout.
     state_layout = "function"
 
 
 @dataclass(frozen=True)
 class SourceSpec(OperatorSpec):
-    source: Any  # core.io.Source
-    strategy: Any = None  # common.WatermarkStrategy, applied per split
+    source: Source
+    strategy: WatermarkStrategy | None = None  # applied per split
     fed_by: str | None = None  # the iteration whose records come back here
     converts = "rows"
     state_layout = "source"
@@ -44,89 +76,101 @@ class SourceSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class MapSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed: bool = False  # on a keyed stream: the function may use keyed state
+    result_method = "map"
 
 
 @dataclass(frozen=True)
 class FlatMapSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed: bool = False  # on a keyed stream: the function may use keyed state
+    result_method = "flat_map"
+    many_results = True
 
 
 @dataclass(frozen=True)
 class FilterSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed: bool = False  # on a keyed stream: the function may use keyed state
     converts = "nothing"
+    keeps_type = True
 
 
 @dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
     """assign_timestamps_and_watermarks: per subtask."""
 
-    strategy: Any
+    strategy: WatermarkStrategy
     converts = "nothing"
     state_layout = "timestamps"
+    keeps_type = True
 
 
 @dataclass(frozen=True)
 class ReduceSpec(OperatorSpec):
     """Rolling reduce on a keyed stream; in BATCH mode only the last result of a key is sent on."""
 
-    function: Any
+    function: UserFunction
     keyed = True
     converts = "rows"
     state_layout = "rolling"
+    keeps_type = True
 
 
 @dataclass(frozen=True)
 class FoldSpec(OperatorSpec):
     initial: Any
-    function: Any
+    function: UserFunction
     keyed = True
     state_layout = "rolling"
 
 
 @dataclass(frozen=True)
 class ProcessSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
+    result_method = "process_element"
+    many_results = True
 
 
 @dataclass(frozen=True)
 class KeyedProcessSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed = True
+    result_method = "process_element"
+    many_results = True
+    trace_rank = 2
 
 
 @dataclass(frozen=True)
 class CoMapSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed: bool = False  # both inputs keyed
 
 
 @dataclass(frozen=True)
 class CoFlatMapSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed: bool = False
 
 
 @dataclass(frozen=True)
 class CoProcessSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
 
 
 @dataclass(frozen=True)
 class KeyedCoProcessSpec(OperatorSpec):
-    function: Any
+    function: UserFunction
     keyed = True
+    trace_rank = 2
 
 
 @dataclass(frozen=True)
 class WithStateSpec(OperatorSpec):
     """map_with_state and its siblings: a function of a record and the state of its key."""
 
-    function: Any  # callable (record, state or None) -> (result, new state or None)
+    function: UserFunction  # (record, state or None) -> (result, new state or None)
     method: str  # "map", "flat_map" or "filter": what the result is
     keyed = True
     state_layout = "with-state"
@@ -136,16 +180,16 @@ class WithStateSpec(OperatorSpec):
 class BroadcastProcessSpec(OperatorSpec):
     """A stream with data as first input, a broadcast stream as second."""
 
-    function: Any
-    descriptors: tuple[Any, ...]  # MapStateDescriptors of the broadcast state
+    function: UserFunction
+    descriptors: tuple[MapStateDescriptor, ...]  # of the broadcast state
 
 
 @dataclass(frozen=True)
 class KeyedBroadcastProcessSpec(OperatorSpec):
     """A keyed stream with data as first input, a broadcast stream as second."""
 
-    function: Any
-    descriptors: tuple[Any, ...]
+    function: UserFunction
+    descriptors: tuple[MapStateDescriptor, ...]
     keyed = True
 
 
@@ -153,19 +197,19 @@ class KeyedBroadcastProcessSpec(OperatorSpec):
 class AsyncWaitSpec(OperatorSpec):
     """A function that answers records later, many at a time."""
 
-    descriptor: Any  # core.functions.AsyncFunctionDescriptor
+    descriptor: AsyncFunctionDescriptor
 
 
 @dataclass(frozen=True)
 class SinkSpec(OperatorSpec):
-    sink: Any  # core.io.Sink
+    sink: Sink
     feeds: str | None = None  # the iteration whose records go back from here
     state_layout = "sink"
 
 
 @dataclass(frozen=True)
 class SinkFunctionSpec(OperatorSpec):
-    function: Any
+    function: SinkFunction[Any]
 
 
 class Partitioner:
@@ -179,7 +223,7 @@ class Forward(Partitioner):
 
 @dataclass(frozen=True)
 class Hash(Partitioner):
-    key_selector: Any  # callable value -> key (KeySelector.get_key or a plain callable)
+    key_selector: UserFunction | SelectsKey  # value -> key
 
 
 @dataclass(frozen=True)
@@ -209,22 +253,22 @@ class Global(Partitioner):
 
 @dataclass(frozen=True)
 class Custom(Partitioner):
-    partitioner: Any  # callable (key, num_partitions) -> int, or core Partitioner object
-    key_selector: Any
+    partitioner: UserFunction  # (key, num_partitions) -> int
+    key_selector: UserFunction
 
 
 @dataclass(frozen=True)
 class Reduced:
     """Elements of a window are reduced as they come."""
 
-    function: Any
+    function: UserFunction
 
 
 @dataclass(frozen=True)
 class Aggregated:
     """Elements of a window go into an accumulator as they come."""
 
-    function: Any  # core AggregateFunction
+    function: AggregateFunction[Any, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -232,24 +276,27 @@ class Folded:
     """Elements of a window go into an accumulator that begins with a given value."""
 
     initial: Any
-    function: Any
+    function: UserFunction
 
 
 @dataclass(frozen=True)
 class WindowSpec(OperatorSpec):
     """A window on a keyed stream: what belongs to it, when it fires and what it becomes."""
 
-    assigner: Any  # core.windowing.WindowAssigner
-    trigger: Any  # core.windowing.Trigger
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
     combine: Reduced | Aggregated | Folded | None = None  # None: all elements are kept
-    function: Any = None  # called with the window's content; None: the combined value is sent on
+    function: UserFunction | None = (
+        None  # called with the window's content; None: the combined value is sent on
+    )
     #: Whether the function is one of `window_all`, which is told no key.
     all_windows: bool = False
-    evictor: Any = None
+    evictor: Evictor[Any, Any] | None = None
     allowed_lateness: int = 0  # milliseconds
     late_tag: str | None = None  # tag id of the side output of late records
     keyed = True
     state_layout = "windows"  # the runtime says more: see `operators.window_choice`
+    trace_rank = 1
 
 
 @dataclass(frozen=True)
@@ -265,11 +312,12 @@ class IntervalJoinSpec(OperatorSpec):
 
     lower: int  # milliseconds, inclusive
     upper: int
-    function: Any  # core ProcessJoinFunction
+    function: ProcessJoinFunction[Any, Any, Any]
     left_late_tag: str | None = None
     right_late_tag: str | None = None
     keyed = True
     state_layout = "interval-join"
+    trace_rank = 1
 
 
 @dataclass(frozen=True)
@@ -277,7 +325,7 @@ class CepSpec(OperatorSpec):
     """Matches of a pattern among the events of each key."""
 
     pattern: Any  # core.pattern.Pattern
-    function: Any
+    function: UserFunction
     method: str  # "select", "flat_select" or "process": how the function is called
     timeout_function: Any = None  # beside "select" and "flat_select"
     timeout_tag: str | None = None  # tag id of the side output of what it returns

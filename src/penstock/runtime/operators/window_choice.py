@@ -83,7 +83,7 @@ def window_operator_class(spec: WindowSpec, layout: str | None = None) -> type[O
 
 def window_layout(spec: WindowSpec) -> Layout:
     """Return the layout that suits a spec best."""
-    assigner = spec.assigner
+    assigner: Any = spec.assigner
     settings = {
         "contents": _contents(spec),
         "time": "event" if assigner.is_event_time() else "processing",
@@ -117,7 +117,8 @@ _KINDS: dict[type[Operator], str] = {
 
 
 def _can_be_sliced(spec: WindowSpec) -> bool:
-    if spec.assigner.size < SLICED_FROM * spec.assigner.slide or isinstance(spec.combine, Folded):
+    assigner: Any = spec.assigner
+    if assigner.size < SLICED_FROM * assigner.slide or isinstance(spec.combine, Folded):
         return False
     if isinstance(spec.combine, Aggregated) and not spec.combine.function.mergeable:
         return False

@@ -63,7 +63,7 @@ class AggregateCombiner(Combiner):
 
     def __init__(self, how: Aggregated) -> None:
         self.function = how.function
-        self.merge = how.function.merge  # type: ignore[method-assign]
+        self.merge = how.function.merge  # type: ignore[method-assign, assignment]
         self.result = how.function.get_result  # type: ignore[method-assign]
 
     def first(self, value: Any) -> Any:
