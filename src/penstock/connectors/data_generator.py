@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from penstock.common import TypeInformation
 from penstock.connectors.counted import CountedEnumerator, Part
+from penstock.core.functions import Function
 from penstock.core.io import EnumeratorContext, Source, SourceBatch, SplitEnumerator, SplitRange
 from penstock.errors import ConfigurationError, show_value
 
 _CHUNK = 1024
+
+
+class GeneratorFunction(Function):
+    """Make a record out of its index."""
+
+    @abstractmethod
+    def map(self, value: int) -> Any:
+        """Return the record of an index; always the same one."""
+
+
+@dataclass(frozen=True)
+class RateLimiterStrategy:
+    """How fast records are made."""
+
+    #: Of all subtasks together; None: as fast as they are taken.
+    records_per_second: float | None
+
+    @staticmethod
+    def per_second(records_per_second: float) -> RateLimiterStrategy:
+        """Make so many records a second, of all subtasks together."""
+        return RateLimiterStrategy(records_per_second)
+
+    @staticmethod
+    def no_op() -> RateLimiterStrategy:
+        """Make records as fast as they are taken."""
+        return RateLimiterStrategy(None)
 
 
 class DataGeneratorSource(Source):
@@ -18,22 +48,30 @@ class DataGeneratorSource(Source):
     Index i is made by subtask i modulo the parallelism, so that the subtasks advance together. The
     function must give the same record for the same index: a batch may be read again.
 
-    :param generator_function: called with the index, or an object with a `map` of that kind.
+    :param generator_function: called with the index, or a `GeneratorFunction`.
     :param count: how many records; None: without end.
-    :param rate: records a second of all subtasks together; None: as fast as they are taken.
+    :param rate: records a second of all subtasks together, or a `RateLimiterStrategy`; None: as
+        fast as they are taken.
+    :param type_info: type of the records.
 
     >>> DataGeneratorSource(lambda index: f"user-{index % 3}", count=9, rate=3).bounded
     True
+    >>> from penstock.common import Types
+    >>> per_second = RateLimiterStrategy.per_second(100)
+    >>> source = DataGeneratorSource(str, 1000, per_second, Types.STRING())
     """
 
     fixed_splits = True
 
     def __init__(
         self,
-        generator_function: Callable[[int], Any],
+        generator_function: Callable[[int], Any] | GeneratorFunction,
         count: int | None = None,
-        rate: float | None = None,
+        rate: float | RateLimiterStrategy | None = None,
+        type_info: TypeInformation | None = None,
     ) -> None:
+        if isinstance(rate, RateLimiterStrategy):
+            rate = rate.records_per_second
         function = getattr(generator_function, "map", generator_function)
         _check(callable(function), "function", generator_function, "pass a callable")
         _check(count is None or count >= 0, "count", count, "pass zero or more, or None")
@@ -41,7 +79,11 @@ class DataGeneratorSource(Source):
         self._function = function
         self._count = count
         self._rate = rate
+        self._type = type_info
         self.bounded = count is not None
+
+    def get_produced_type(self) -> TypeInformation | None:
+        return self._type
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         return CountedEnumerator(context, self._count, self._rate)

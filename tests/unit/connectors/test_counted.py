@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
+from penstock.common import Types, WatermarkStrategy
 from penstock.connectors.counted import Pace, Part
-from penstock.connectors.data_generator import DataGeneratorSource
+from penstock.connectors.data_generator import (
+    DataGeneratorSource,
+    GeneratorFunction,
+    RateLimiterStrategy,
+)
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.core.io import ReadLimit
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import ConfigurationError
 from tests.unit.connectors.driver import SourceDriver
 
@@ -174,3 +180,21 @@ def test_settings_that_cannot_work(arguments: dict[str, Any], got: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         DataGeneratorSource(**{"generator_function": str, **arguments})
     assert caught.value.got == got
+
+
+class Names(GeneratorFunction):
+    def map(self, value: int) -> str:
+        return f"user-{value}"
+
+
+def test_a_source_in_flinks_form(tmp_path: Path) -> None:
+    strategy = RateLimiterStrategy.per_second(100)
+    source = DataGeneratorSource(Names(), 1000, strategy, Types.STRING())
+    assert source.get_produced_type() == Types.STRING()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "generated")
+    assert stream.get_type() == Types.STRING()
+    whole = DataGeneratorSource(Names(), 2, RateLimiterStrategy.no_op())
+    driver = SourceDriver(whole, tmp_path)
+    driver.run()
+    assert driver.values() == ["user-0", "user-1"]

@@ -1,6 +1,10 @@
 """Connectors under PyFlink's module path."""
 
-from penstock.connectors.data_generator import DataGeneratorSource
+from penstock.connectors.data_generator import (
+    DataGeneratorSource,
+    GeneratorFunction,
+    RateLimiterStrategy,
+)
 from penstock.datastream.connectors.base import (
     DeliveryGuarantee,
     Sink,
@@ -41,11 +45,13 @@ __all__ = [
     "FileSplitAssignerProvider",
     "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
+    "GeneratorFunction",
     "KafkaRecordDeserializationSchema",
     "KafkaSink",
     "KafkaSource",
     "NumberSequenceSource",
     "OutputFileConfig",
+    "RateLimiterStrategy",
     "RollingPolicy",
     "Semantic",
     "Sink",
