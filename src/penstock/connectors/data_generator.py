@@ -72,7 +72,7 @@ class DataGeneratorSource(Source):
     ) -> None:
         if isinstance(rate, RateLimiterStrategy):
             rate = rate.records_per_second
-        function = getattr(generator_function, "map", generator_function)
+        function: Any = getattr(generator_function, "map", generator_function)
         _check(callable(function), "function", generator_function, "pass a callable")
         _check(count is None or count >= 0, "count", count, "pass zero or more, or None")
         _check(rate is None or rate > 0, "rate", rate, "pass records a second above zero, or None")
