@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ValidationError
-from penstock.table.environment_names import parts_of
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.sql import statements as st
 from penstock.table.sql.parser import parse_statement
-from penstock.table.statement_runner import bound_insert, insert_into, started
+from penstock.table.statement_runner import bound_insert, started
 from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_pipeline import sink_of
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class StatementSet:
         overwrite: bool = False,
     ) -> StatementSet:  # fmt: skip
         """Add a table as the input of another."""
-        self._inserts.append(sink_of(self._t_env, target_path_or_descriptor, table))
+        self._inserts.append(sink_of(self._t_env, target_path_or_descriptor, table._node))
         return self
 
     def add(self, table_pipeline: Any) -> StatementSet:
@@ -70,15 +70,3 @@ class StatementSet:
             if operator not in self._t_env._env._operators:
                 self._t_env._env.add_operator(operator)
         self._inserts = []
-
-
-def sink_of(
-    t_env: TableEnvironment, target: str | TableDescriptor, table: Table
-) -> tuple[Any, Any]:
-    """Return a table's rows as they fit a target, and the target."""
-    if isinstance(target, TableDescriptor):
-        name = "Unregistered_Sink"
-        made = target.table(t_env, name, table._node.schema)
-        t_env._catalogs.create((name,), made, temporary=True, replace=True)
-        return insert_into(t_env, (name,), table._node)
-    return insert_into(t_env, parts_of(target), table._node)

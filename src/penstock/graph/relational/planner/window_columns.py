@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from penstock.graph.relational.algebra import (
     Correlate,
+    Expand,
     Filter,
     Node,
     Project,
@@ -40,6 +41,10 @@ def window_columns(node: Node) -> WindowColumns | None:
         return _mapped(window_columns(node.input), node.exprs)
     if isinstance(node, Filter | Correlate):
         return window_columns(node.input)
+    if isinstance(node, Expand):
+        found = window_columns(node.input)
+        kept = found is not None and all({found.start, found.end} <= set(s) for s in node.sets)
+        return found if kept else None
     if isinstance(node, WindowRank):
         return window_columns(node.input)
     if isinstance(node, WindowJoin):
