@@ -14,6 +14,14 @@ from penstock.table.changelog_mode import ChangelogMode
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
+from penstock.table.grouped_table import (
+    AggregatedTable,
+    FlatAggregateTable,
+    GroupedTable,
+    GroupWindowedTable,
+    OverWindowedTable,
+    WindowGroupedTable,
+)
 from penstock.table.result_kind import ResultKind
 from penstock.table.schema import Schema
 from penstock.table.sql_dialect import SqlDialect
@@ -23,11 +31,13 @@ from penstock.table.table import Table
 from penstock.table.table_config import TableConfig
 from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
 from penstock.table.table_environment import TableEnvironment
+from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import CloseableIterator, TableResult
 from penstock.table.types import DataTypes, UserDefinedType
 
 __all__ = [
     "AggregateFunction",
+    "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
@@ -36,10 +46,14 @@ __all__ = [
     "EnvironmentSettings",
     "ExplainDetail",
     "Expression",
+    "FlatAggregateTable",
     "FormatDescriptor",
     "FunctionContext",
+    "GroupWindowedTable",
+    "GroupedTable",
     "ListView",
     "MapView",
+    "OverWindowedTable",
     "ResultKind",
     "Row",
     "RowKind",
@@ -54,6 +68,8 @@ __all__ = [
     "TableDescriptor",
     "TableEnvironment",
     "TableFunction",
+    "TablePipeline",
     "TableResult",
     "UserDefinedType",
+    "WindowGroupedTable",
 ]

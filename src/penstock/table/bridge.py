@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from penstock.common import Row, RowKind
+from penstock.common.flink_text import to_flink_text
 from penstock.errors import MissingTimestampError, TypeMismatchError, show_value
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Scan
@@ -149,6 +150,25 @@ def to_ms(value: datetime.datetime) -> int:
     return (value - (_EPOCH if value.tzinfo is None else _UTC_EPOCH)) // _MS
 
 
+class TableRow(Row):
+    """A row of a table as a record; it prints as Flink prints it: `+I[a, 1]`."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return to_flink_text(self)
+
+    def __reduce__(self) -> Any:
+        return _table_row, (self.get_field_names(), tuple(self), self.get_row_kind())
+
+
+def _table_row(names: list[str], values: tuple[Any, ...], kind: RowKind) -> TableRow:
+    row = TableRow(*values)
+    row.set_field_names(names)
+    row.set_row_kind(kind)
+    return row
+
+
 @dataclass(frozen=True)
 class RowsToRecords:
     """Rows as `Row`s with names, each with its kind.
@@ -174,7 +194,7 @@ class RowsToRecords:
                 scope.timestamp = to_ms(values[time])
             for i in nested:
                 values[i] = to_user(values[i], kinds[i])
-            record = Row(*values)
+            record = TableRow(*values)
             record.set_field_names(names)
             if flag:
                 yield (not kind & 1, record)

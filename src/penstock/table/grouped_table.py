@@ -29,8 +29,8 @@ class GroupedTable:
         >>> from penstock.table.expressions import col
         >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> words = t_env.from_elements([("a", 1), ("a", 2)], ["word", "n"])
-        >>> words.group_by(col("word")).select(col("word"), col("n").sum.alias("s")).get_schema().names()
-        ['word', 's']
+        >>> words.group_by(col("word")).select(col("n").sum.alias("s")).get_schema().names()
+        ['s']
         """
         table = self._table
         binder = TreeBinder(table._t_env, table._node)
@@ -56,7 +56,7 @@ class AggregatedTable:
     def select(self, *fields: Any) -> Table:
         """Choose among the keys and the columns of the function's row."""
         table = self._table
-        tree, names = _unaliased(self._tree)
+        tree, names = unaliased(self._tree)
         binder = TreeBinder(table._t_env, table._node)
         call = exp.alias_(tree, "$row", quoted=True)
         made = table._made(binder.select([*self._keys, call], group=self._keys))
@@ -75,7 +75,7 @@ class FlatAggregateTable:
     def select(self, *fields: Any) -> Table:
         """Choose among the keys and the columns of the function's rows."""
         table = self._table
-        tree, names = _unaliased(self._tree)
+        tree, names = unaliased(self._tree)
         return table._flat_aggregated(self._keys, tree, names).select(*fields)
 
 
@@ -139,7 +139,7 @@ class OverWindowedTable:
         return table._made(binder.select(trees_of(fields), windows=self._windows))
 
 
-def _unaliased(tree: Any) -> tuple[Any, list[str]]:
+def unaliased(tree: Any) -> tuple[Any, list[str]]:
     """Return a call and the names that were given to the columns of its row."""
     if isinstance(tree, exp.Alias):
         return tree.this, [tree.alias]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.common import Types
 from penstock.common.options import JOB_NAME, RUNTIME_MODE
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.datastream import StreamExecutionEnvironment
@@ -98,6 +99,8 @@ class Planner:
         time = _row_time(node.schema) if append or done.changes.insert_only else None
         convert = RowsToRecords(node.schema, done.has_kinds, time, flag)
         operator = translator.add(plan, ConvertSpec(convert), [done.source], name="TableToStream")
+        if flag:
+            operator.output_type = Types.TUPLE([Types.BOOLEAN(), Types.PICKLED_BYTE_ARRAY()])
         return operator, done.changes
 
     def stream_translator(self) -> Translator:

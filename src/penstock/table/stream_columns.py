@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sqlglot import exp
 
 from penstock.common import TypeInformation
 from penstock.connectors.collection import CollectionSource
@@ -14,14 +15,11 @@ from penstock.graph.relational import types as t
 from penstock.graph.specs import SourceSpec
 from penstock.graph.transformations import OperatorTransformation, Transformation
 from penstock.table.bridge import PROCTIME, ROWTIME, WHOLE
+from penstock.table.expression_tree import Modified, show
 from penstock.table.schema import Schema
+from penstock.table.table_trees import trees_of
 from penstock.table.type_conversion import of_rows, of_type_information, of_value
 
-_FIELD = re.compile(
-    r"^\s*'?(?P<name>[\w.]+?)(?:\.(?P<attribute>rowtime|proctime))?"
-    r"(?:\s+as\s+'?(?P<alias>\w+))?\s*$",
-    re.IGNORECASE,
-)
 #: As Flink types a rowtime that comes without a schema.
 _ROW_TIME = t.TimestampType(3, attribute=t.TimeAttribute.ROWTIME)
 _PROC_TIME = t.LocalZonedTimestampType(3, attribute=t.TimeAttribute.PROCTIME, is_nullable=False)
@@ -103,32 +101,33 @@ def columns_of_schema(schema: Schema, natural: list[StreamColumn]) -> list[Strea
 
 
 def columns_of_fields(fields: Sequence[Any], natural: list[StreamColumn]) -> list[StreamColumn]:
-    """Return columns that a program names: texts, or expressions that print as such texts."""
-    texts: list[str] = []
-    for field in fields:
-        texts += str(field).split(",")
-    if not texts:
+    """Return the columns that a program names, by expressions or by texts of the classic API."""
+    trees = trees_of(fields)
+    if not trees:
         return natural
-    columns: list[StreamColumn] = []
     names = [column.field.name for column in natural]
-    for position, text in enumerate(texts):
-        match = _FIELD.match(text)
-        if match is None:
+    columns = []
+    for position, tree in enumerate(trees):
+        alias, inner = (tree.alias, tree.this) if isinstance(tree, exp.Alias) else ("", tree)
+        attribute = ""
+        if isinstance(inner, Modified) and inner.args["mark"] in ("rowtime", "proctime"):
+            attribute, inner = inner.args["mark"], inner.this
+        if not isinstance(inner, exp.Column):
             raise ValidationError(
                 "this is no column of a stream",
-                got=text.strip(),
+                got=show(tree),
                 todo="write names, `name as other`, `ts.rowtime` or `pt.proctime`",
             )
-        columns.append(_column(match, position, names, natural))
+        columns.append(_column(inner.name, attribute, alias, position, names, natural))
     return columns
 
 
 def _column(
-    match: re.Match[str], position: int, names: list[str], natural: list[StreamColumn]
-) -> StreamColumn:
-    name, attribute, alias = match["name"], match["attribute"], match["alias"]
+    name: str, attribute: str, alias: str, position: int, names: list[str],
+    natural: list[StreamColumn],
+) -> StreamColumn:  # fmt: skip
     shown = alias or name
-    if attribute and attribute.lower() == "rowtime":
+    if attribute == "rowtime":
         return StreamColumn(t.RowField(shown, _ROW_TIME), ROWTIME)
     if attribute:
         return StreamColumn(t.RowField(shown, _PROC_TIME), PROCTIME)

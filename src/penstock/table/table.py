@@ -21,6 +21,7 @@ from penstock.table.grouped_table import (
     GroupedTable,
     GroupWindowedTable,
     OverWindowedTable,
+    unaliased,
 )
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.from_binder import joined_schema
@@ -98,8 +99,8 @@ class Table:
         renamed = {tree.this.name: tree.alias for tree in trees_of(fields)}
         for name in renamed:
             if name not in self._node.names():
-                raise ValidationError(f"there is no column {name!r}",
-                                      todo=f"columns are: {', '.join(self._node.names())}")  # fmt: skip
+                known = ", ".join(self._node.names())
+                raise ValidationError(f"there is no column {name!r}", todo=f"columns are: {known}")
         names = [renamed.get(name, name) for name in self._node.names()]
         return self._made(self._t_env._renamed(self._node, names))
 
@@ -179,18 +180,19 @@ class Table:
 
     def flat_map(self, func: Any) -> Table:
         """Turn every row into any number of others with a table function."""
-        call = self._bound_call(func)
-        made = self._correlated(call, "inner")
+        tree, names = self._call_tree(func)
+        made = self._correlated(self._binder().table_call(tree), "inner", names)
         width = len(self._node.schema.fields)
         kept = made.refs()[width:]
         return self._made(project(made, kept, [ref.name for ref in kept]))
 
-    def _bound_call(self, func: Any) -> UdfCall:
+    def _call_tree(self, func: Any) -> tuple[Any, list[str]]:
+        """Return a call and names for its columns; a bare function is called with the row."""
         tree = trees_of([func])[0] if hasattr(func, "tree") else self._whole_row(func)
-        names: list[str] = []
-        while isinstance(tree, exp.Alias):
-            names, tree = [tree.alias], tree.this
-        call = self._binder().expression(tree)
+        return unaliased(tree)
+
+    def _bound_call(self, func: Any) -> UdfCall:
+        call = self._binder().expression(self._call_tree(func)[0])
         if not isinstance(call, UdfCall):
             raise ValidationError("a function of the user is expected", got=str(call),
                                   todo="declare it with udf(...) or udtf(...)")  # fmt: skip
@@ -266,21 +268,12 @@ class Table:
         return self._made(Join(schema, self._node, right._node, kind, condition))
 
     def _lateral(self, call: Any, kind: str, predicate: Any) -> Table:
-        tree = trees_of([call])[0]
-        names: list[str] = []
-        if isinstance(tree, exp.Alias):
-            names, tree = [tree.alias], tree.this
-        elif type(tree).__name__ == "Modified" and tree.args["mark"] == "alias":
-            names, tree = [str(value) for value in tree.args["values"]], tree.this
-        bound = self._binder().expression(tree)
-        made = self._correlated(bound, kind, names)
+        tree, names = unaliased(trees_of([call])[0])
+        made = self._correlated(self._binder().table_call(tree), kind, names)
         joined = self._made(made)
         return joined if predicate is None else joined.where(predicate)
 
-    def _correlated(self, call: Any, kind: str, names: list[str] | None = None) -> Node:
-        if not isinstance(call, UdfCall) or call.function.kind != "table":
-            raise ValidationError("a table function is expected", got=str(call),
-                                  todo="declare it with udtf(...)")  # fmt: skip
+    def _correlated(self, call: UdfCall, kind: str, names: list[str] | None = None) -> Node:
         row = call.function.result_type
         fields = row.fields if isinstance(row, t.RowType) else (t.RowField("f0", row),)
         given = names or [field.name for field in fields]
@@ -387,4 +380,3 @@ def schema_text(schema: t.RowType) -> str:
         comma = "," if i < len(schema.fields) - 1 else ""
         lines.append(f"  `{column.name}` {column.type.as_summary_string()}{comma}")
     return "\n".join([*lines, ")"])
-

@@ -43,9 +43,7 @@ class TablePipeline:
         return self._target if isinstance(self._target, str) else None
 
 
-def sink_of(
-    t_env: TableEnvironment, target: str | TableDescriptor, node: Node
-) -> tuple[Any, Any]:
+def sink_of(t_env: TableEnvironment, target: str | TableDescriptor, node: Node) -> tuple[Any, Any]:
     """Return rows as they fit a target, and the target."""
     if isinstance(target, TableDescriptor):
         name = "Unregistered_Sink"

@@ -10,12 +10,13 @@ from sqlglot import exp
 from penstock.errors import ValidationError
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Node
+from penstock.graph.relational.expressions import UdfCall
 from penstock.graph.relational.user_functions import UserFunction
 from penstock.table.classic_expressions import parse_expressions
 from penstock.table.expression_base import ExpressionBase, tree_of
 from penstock.table.expression_tree import Bound, Modified, call, with_named_functions
 from penstock.table.sql.expression_binder import ExpressionBinder
-from penstock.table.sql.from_binder import BindContext
+from penstock.table.sql.from_binder import BindContext, table_call
 from penstock.table.sql.query_binder import bind_query
 from penstock.table.sql.scope import Scope
 from penstock.table.window import GroupWindow, OverWindow
@@ -86,6 +87,19 @@ class TreeBinder:
         """Return one typed expression over the node's columns."""
         binder = ExpressionBinder(Scope.of(node or self._node), self._function)
         return binder.bind(self._prepared(tree))
+
+    def table_call(self, tree: Any) -> UdfCall:
+        """Return the call of a table function over the node's columns."""
+        prepared = self._prepared(tree)
+        function = (
+            self._function(str(prepared.this)) if isinstance(prepared, exp.Anonymous) else None
+        )
+        if function is None:
+            raise ValidationError(
+                "a table function is expected", got=str(tree), todo="declare it with udtf(...)"
+            )
+        binder = ExpressionBinder(Scope.of(self._node), self._function)
+        return table_call(function, tuple(map(binder.bind, prepared.expressions)), None)
 
     def _prepared(self, tree: Any, windows: Sequence[OverWindow] = ()) -> Any:
         by_name = {window.name: window for window in windows}
@@ -221,5 +235,3 @@ def with_window(tree: Any, window: GroupWindow) -> Any:
         return node
 
     return tree.copy().transform(change)
-
-

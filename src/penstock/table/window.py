@@ -168,5 +168,3 @@ class Over:
         if not partition_by:
             raise ValidationError("Over.partition_by() needs a column", todo="pass at least one")
         return _OverPartitioned(tuple(_expression(key) for key in partition_by))
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import ValidationError
@@ -19,6 +20,7 @@ from penstock.graph.relational.types import (
     ArrayType,
     MapType,
     PointInTimeType,
+    RawType,
     TimeAttribute,
 )
 from penstock.graph.transformations import PartitionTransformation
@@ -144,7 +146,8 @@ def translate_correlate(translator: Translator, node: a.Correlate, before: bool)
             program, kind, width, added, node.kind == "left", call.ordinality, call.spread
         )
     else:
-        program = calc([call], None, arity, session=translator.session)
+        # What the function yields is taken apart by the operator.
+        program = calc([replace(call, type=RawType())], None, arity, session=translator.session)
         spec = s.CorrelateSpec(program, "function", width, added, node.kind == "left")
     operator = translator.add(node, spec, [source.source])
     return Translated(operator, source.changes)

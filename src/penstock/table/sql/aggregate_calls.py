@@ -21,7 +21,8 @@ def aggregate_call(
     """Return a checked call."""
     try:
         if function is not None:
-            return AggregateCall(function, args, function.result_type, distinct, kept)
+            made: AggregateCall = function.aggregate(args, distinct, kept, where)
+            return made
         if name.upper().startswith("JSON_"):
             args = (*args, symbol(clauses or ""))
         call = catalog.resolve_aggregate(name, args, distinct, kept)

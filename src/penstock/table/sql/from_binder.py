@@ -299,8 +299,7 @@ class FromBinder:
             )
         binder = self._binder(scope)
         args = tuple(binder.bind(argument) for argument in call.expressions)
-        applied = function.call(args, place(call)) if hasattr(function, "call") else function(args)
-        assert isinstance(applied, UdfCall)
+        applied = table_call(function, args, place(call))
         row = applied.function.result_type
         fields = row.fields if isinstance(row, t.RowType) else (t.RowField("f0", row),)
         names = [column.name for column in alias.columns] if alias is not None else []
@@ -335,6 +334,21 @@ class FromBinder:
 
 
 # ---- shared with the Table API
+
+
+def table_call(function: Any, args: tuple[Expr, ...], where: str | None) -> UdfCall:
+    """Return the call of a table function.
+
+    :raises ValidationError: if the function is none.
+    """
+    if function.kind != "table":
+        raise ValidationError(
+            f"{function.name} is no table function",
+            where=where,
+            got=f"a function of kind {function.kind}",
+            todo="declare it with udtf(...)",
+        )
+    return UdfCall(function, function.checked(args, where), function.result_type)
 
 
 def joined_schema(left: Node, right: Node, kind: str) -> t.RowType:
