@@ -260,8 +260,11 @@ class NFA:
             target = edge.target
             if edge.takes:
                 own = increase(version, further_takes)
-                further_takes -= 1
                 next_version = add_stage(own)
+                # The last branch takes over what the match holds: its version is the same.
+                if last is not None and further_takes:
+                    buffer.lock(last, own)
+                further_takes -= 1
                 taken = buffer.put(edge.source.stage, event_id, event, last, own)
                 first = event_id if node.is_start else began
                 reached.append((target, (first, target.name, next_version, taken)))
@@ -280,7 +283,8 @@ class NFA:
                 buffer.lock(last, next_version)
         if node.is_start:
             reached.append((node, (NO_EVENT, node.name, increase(version, stays_by), None)))
-        buffer.release(last, version)
+        if not takes:
+            buffer.release(last, version)
         return reached
 
     def _take_complete(

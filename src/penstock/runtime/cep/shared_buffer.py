@@ -48,9 +48,10 @@ class SharedBuffer:
     def put(
         self, stage: str, event_id: EventId, event: Any, previous: NodeId | None, version: Version
     ) -> NodeId:
-        """Add an event behind another, for a match of that version, and return its node."""
-        if previous is not None:
-            self.lock(previous, version)
+        """Add an event behind another, for a match of that version, and return its node.
+
+        The node before must be locked for it: the new edge leads there.
+        """
         node_id = (event_id, stage)
         node = self._nodes.get(node_id)
         if node is not None:
