@@ -20,7 +20,7 @@ from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream_base import StreamBase
-from penstock.graph.declared_types import printed_text_of, text_of
+from penstock.graph.declared_types import printed_text_of, shown_by, text_of
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
 
 
@@ -102,8 +102,12 @@ class StreamSinks(StreamBase):
         collector = open_collector()
         sink = SinkSpec(CollectSink(collector.id))
         name = "Data stream collect sink"
+        source = self._transformation
+        if (shown := shown_by(source.output_type)) is not None:
+            source = self._add_operator("Format", MapSpec(shown), [source])
+            source.follows_input = True
         # Where the records are made they keep their order, and need no exchange to get here.
-        self._add_operator(name, sink, [self._transformation]).follows_input = True
+        self._add_operator(name, sink, [source]).follows_input = True
         handle = self._environment.submit(job_execution_name or "DataStream Collect")
         results = CloseableIterator(collector, handle)
         if limit is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
 from typing import Any
 
 from penstock.common import Row
@@ -290,20 +291,84 @@ def _mismatch(type_info: TypeInformation, value: Any) -> TypeMismatchError:
     )
 
 
-# --- text -------------------------------------------------------------------------------------
+# --- how values are shown ---------------------------------------------------------------------
 
 
-def text_of(type_info: TypeInformation | None) -> Callable[[Any], str] | None:
-    """Return how Flink prints values of a declared type; None if Python prints them so as well."""
+def shown_by(type_info: TypeInformation | None) -> Convert | None:
+    """Return how values of a type look outside the job; None if they look the same.
+
+    A FLOAT has as few digits as tell it from its neighbours, as in Java: 0.1, not 0.10000000149.
+    """
+    if type_info is None or "Float" not in str(type_info):
+        return None
     if isinstance(type_info, BasicTypeInfo):
-        name = str(type_info)
-        return float_text if name == "Float" else to_flink_text if name == "Boolean" else None
-    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo, ListTypeInfo, MapTypeInfo)):
-        return to_flink_text
+        return shortest
+    if isinstance(type_info, (TupleTypeInfo, RowTypeInfo)):
+        return _ShownFields([shown_by(each) or _as_it_is for each in type_info.get_field_types()])
+    if isinstance(type_info, ListTypeInfo):
+        return _ShownElements(shown_by(type_info.elem_type) or _as_it_is)
     return None
 
 
-def printed_text_of(type_info: TypeInformation | None) -> Callable[[Any], str] | None:
+class _ShownFields:
+    def __init__(self, fields: list[Convert]) -> None:
+        self._fields = fields
+
+    def __call__(self, value: Any) -> Any:
+        if value is None:
+            return None
+        values = [show(each) for show, each in zip(self._fields, value, strict=True)]
+        if not isinstance(value, Row):
+            return tuple(values)
+        row = Row.of_kind(value.get_row_kind(), *values)
+        if (names := value.get_field_names()) is not None:
+            row.set_field_names(names)
+        return row
+
+
+class _ShownElements:
+    def __init__(self, element: Convert) -> None:
+        self._element = element
+
+    def __call__(self, value: Any) -> Any:
+        return None if value is None else [self._element(each) for each in value]
+
+
+def shortest(value: float | None) -> float | None:
+    """Return the number with the fewest digits that is the same one in 32 bits.
+
+    >>> shortest(0.10000000149011612)
+    0.1
+    """
+    if value is None or not isfinite(value):
+        return value
+    for digits in range(6, 9):
+        short = float(f"{value:.{digits}g}")
+        if _FLOAT.pack(short) == _FLOAT.pack(value):
+            return short
+    return float(f"{value:.9g}")
+
+
+def text_of(type_info: TypeInformation | None) -> Convert | None:
+    """Return how Flink writes values of a declared type; None if Python writes them so as well."""
+    shown = shown_by(type_info)
+    if isinstance(type_info, BasicTypeInfo) and str(type_info) not in ("Boolean", "Float"):
+        return None
+    kinds = (BasicTypeInfo, RowTypeInfo, TupleTypeInfo, ListTypeInfo, MapTypeInfo)
+    if not isinstance(type_info, kinds):
+        return None
+    return to_flink_text if shown is None else _Text(shown)
+
+
+class _Text:
+    def __init__(self, shown: Convert) -> None:
+        self._shown = shown
+
+    def __call__(self, value: Any) -> str:
+        return to_flink_text(self._shown(value))
+
+
+def printed_text_of(type_info: TypeInformation | None) -> Convert | None:
     """Return how `print` shows values of a declared type: rows as PyFlink's own `print` does."""
     return row_text if isinstance(type_info, RowTypeInfo) else text_of(type_info)
 
@@ -317,18 +382,3 @@ def row_text(row: Any) -> str:
     if not isinstance(row, Row):
         return str(row)
     return f"{row.get_row_kind()}[{','.join(map(str, row))}]"
-
-
-def float_text(value: float | None) -> str:
-    """Return a number of 32 bits with as few digits as tell it from its neighbours.
-
-    >>> float_text(0.10000000149011612)
-    '0.1'
-    """
-    if value is None:
-        return "null"
-    for digits in range(6, 9):
-        short = float(f"{value:.{digits}g}")
-        if _FLOAT.pack(short) == _FLOAT.pack(value):
-            return repr(short)
-    return repr(float(f"{value:.9g}"))

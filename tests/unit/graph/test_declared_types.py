@@ -11,7 +11,7 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.key_selection import make_key_selector
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import TypeMismatchError
-from penstock.graph.declared_types import make_converter, printed_text_of, text_of
+from penstock.graph.declared_types import make_converter, printed_text_of, shown_by, text_of
 from penstock.testing.local_executor import LocalJob
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -169,6 +169,18 @@ def test_rows_are_printed_as_pyflink_prints_them():
     assert text_of(PERSON)(Row("ann", None)) == "+I[ann, null]"
     assert text_of(Types.FLOAT())(0.10000000149011612) == "0.1"
     assert text_of(Types.FLOAT())(16777216.0) == "16777216.0"
+    assert text_of(Types.TUPLE([Types.FLOAT(), Types.INT()]))((0.20000000298023224, 1)) == "(0.2,1)"
+
+
+def test_a_float_looks_short_outside_the_job():
+    assert shown_by(Types.FLOAT())(0.10000000149011612) == 0.1
+    assert shown_by(Types.FLOAT())(float("inf")) == float("inf")
+    both = Types.TUPLE([Types.STRING(), Types.LIST(Types.FLOAT())])
+    assert shown_by(both)(("a", [0.10000000149011612, None])) == ("a", [0.1, None])
+    row = Types.ROW_NAMED(["f"], [Types.FLOAT()])
+    assert shown_by(row)(Row(f=0.10000000149011612)) == Row(f=0.1)
+    assert shown_by(Types.DOUBLE()) is None
+    assert shown_by(PERSON) is None
 
 
 @pytest.mark.parametrize(
