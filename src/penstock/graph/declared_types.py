@@ -28,6 +28,8 @@ from penstock.errors import TypeMismatchError, show_value
 #: Bits of the whole numbers, by Flink's name.
 _BITS = {"Byte": 8, "Short": 16, "Integer": 32, "Long": 64}
 _TEXTS = ("String", "Character")
+#: What Java prints in another way than Python.
+_OTHER_TEXT = ("Boolean", "Float", "Double")
 _FLOAT = struct.Struct("<f")
 
 Convert = Callable[[Any], Any]
@@ -352,7 +354,11 @@ def shortest(value: float | None) -> float | None:
 def text_of(type_info: TypeInformation | None) -> Convert | None:
     """Return how Flink writes values of a declared type; None if Python writes them so as well."""
     shown = shown_by(type_info)
-    if isinstance(type_info, BasicTypeInfo) and str(type_info) not in ("Boolean", "Float"):
+    if isinstance(type_info, BasicTypeInfo) and str(type_info) not in (
+        "Boolean",
+        "Float",
+        "Double",
+    ):
         return None
     kinds = (BasicTypeInfo, RowTypeInfo, TupleTypeInfo, ListTypeInfo, MapTypeInfo)
     if not isinstance(type_info, kinds):

@@ -168,7 +168,7 @@ def test_rows_are_printed_as_pyflink_prints_them():
     assert printed_text_of(PERSON)(Row("ann", None)) == "+I[ann,None]"
     assert text_of(PERSON)(Row("ann", None)) == "+I[ann, null]"
     assert text_of(Types.FLOAT())(0.10000000149011612) == "0.1"
-    assert text_of(Types.FLOAT())(16777216.0) == "16777216.0"
+    assert text_of(Types.FLOAT())(16777216.0) == "1.6777216E7"
     assert text_of(Types.TUPLE([Types.FLOAT(), Types.INT()]))((0.20000000298023224, 1)) == "(0.2,1)"
 
 
@@ -192,6 +192,15 @@ def test_a_float_looks_short_outside_the_job():
         ({"a": True}, "{a=true}"),
         (Row(1, "a"), "+I[1, a]"),
         ("text", "text"),
+        (1e10, "1.0E10"),
+        (1e-5, "1.0E-5"),
+        (-123456789.5, "-1.234567895E8"),
+        (9999999.0, "9999999.0"),
+        (0.001, "0.001"),
+        (0.0, "0.0"),
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
+        (float("nan"), "NaN"),
     ],
 )
 def test_values_print_as_in_flink(value, text):
@@ -199,7 +208,7 @@ def test_values_print_as_in_flink(value, text):
 
 
 def test_only_types_that_python_prints_differently_need_flinks_text():
-    for type_info in (Types.TUPLE([Types.INT()]), Types.BOOLEAN(), Types.LIST(Types.INT()), PERSON):
+    for type_info in (Types.TUPLE([Types.INT()]), Types.BOOLEAN(), Types.DOUBLE(), PERSON):
         assert text_of(type_info) is not None
     assert text_of(Types.STRING()) is None
     assert text_of(Types.INT()) is None
