@@ -155,7 +155,9 @@ class KafkaRecordSerializationSchema(ABC):
         return KafkaRecordSerializationSchemaBuilder()
 
 
-class _BuiltSchema(KafkaRecordSerializationSchema):
+class BuiltSchema(KafkaRecordSerializationSchema):
+    """A schema that takes topic, key and value from other schemas."""
+
     def __init__(
         self,
         topic: str | None,
@@ -174,6 +176,12 @@ class _BuiltSchema(KafkaRecordSerializationSchema):
         for schema in (self._key, self._value):
             if schema is not None:
                 schema.open()
+
+    def to_one_topic(self) -> tuple[str, Callable[[Any], bytes]] | None:
+        """Return topic and serializer of messages that have values only, None for others."""
+        if self._topic is None or self._key is not None or self._partitioner is not None:
+            return None
+        return self._topic, self._value.serialize
 
     def serialize(self, element: Any, timestamp: int | None) -> ProducerRecord:
         topic = self._topic if self._select is None else self._select(element)
@@ -264,4 +272,4 @@ class KafkaRecordSerializationSchemaBuilder:
                 where=where,
                 todo="call set_value_serialization_schema()",
             )
-        return _BuiltSchema(self._topic, self._selector, self._key, self._value, self._partitioner)
+        return BuiltSchema(self._topic, self._selector, self._key, self._value, self._partitioner)
