@@ -53,6 +53,8 @@ def test_settings_of_the_java_client_are_understood() -> None:
             "flink.partition-discovery.interval-millis": "5000",
             "sasl.jaas.config": 'M required username="u" password="p\\"w";',
             "fetch.min.bytes": 7,  # type: ignore[dict-item]
+            "max.request.size": "2000000",
+            "auto.offset.reset": "none",
         }
     )
     assert settings == {
@@ -60,6 +62,8 @@ def test_settings_of_the_java_client_are_understood() -> None:
         "sasl.username": "u",
         "sasl.password": 'p\\"w',
         "fetch.min.bytes": "7",
+        "message.max.bytes": "2000000",
+        "auto.offset.reset": "error",
     }
 
 

@@ -21,19 +21,17 @@ _JAVA_ONLY = {
     "value.serializer",
     "max.poll.records",
     "default.api.timeout.ms",
-    "partition.assignment.strategy.class",
     "partitioner.class",
     "interceptor.classes",
     "buffer.memory",
     "max.block.ms",
-    "allow.auto.create.topics.class",
     "security.providers",
     "metric.reporters",
-    "ssl.truststore.location",
-    "ssl.truststore.password",
-    "ssl.truststore.type",
-    "ssl.endpoint.identification.algorithm.class",
 }
+#: Settings that have another name in Java.
+_RENAMED = {"max.request.size": "message.max.bytes", "sasl.mechanism": "sasl.mechanisms"}
+#: Values that have another name in Java.
+_VALUES = {("auto.offset.reset", "none"): "error"}
 #: Settings that Flink's connector reads itself.
 _FLINK_ONLY = (
     "partition.discovery.interval.ms",
@@ -82,7 +80,7 @@ def translated(properties: Mapping[str, str]) -> dict[str, str]:
                 if found:
                     result[f"sasl.{name}"] = found.group(1)
         else:
-            result[key] = value if isinstance(value, str) else str(value)
+            result[_RENAMED.get(key, key)] = _VALUES.get((key, value), str(value))
     return result
 
 
