@@ -24,7 +24,7 @@ from penstock.cep import (
 from penstock.cep.testing import match
 from penstock.common import Types
 from penstock.core.output_tag import OutputTag
-from penstock.errors import MissingTimestampError, UserFunctionError
+from penstock.errors import MissingTimestampError, StateError, UserFunctionError
 from penstock.testing import StreamHarness
 from penstock.testing.harness import Record
 from tests.unit.process.jobs import run
@@ -351,3 +351,38 @@ def test_what_a_condition_does_to_an_event_does_not_last() -> None:
         harness.process_watermark(at)
         harness.cut()
     assert harness.take_records()[0] == "a!"
+
+
+def test_a_state_that_was_loaded_sets_no_timer_for_what_has_not_begun() -> None:
+    pattern = Pattern.begin("a").where(lambda login: login.kind == "a")
+    pattern = pattern.next("b").where(lambda login: login.kind == "b").within(10)
+    harness = on_users(pattern, selecting)
+    feed(harness, ("ann", "a", 1))
+    harness.process_watermark(1)
+    harness.move()
+    feed(harness, ("ann", "b", 2), ("ann", "x", 3))
+    harness.process_watermark(3)
+    harness.move()
+    feed(harness, ("ann", "x", 4))
+    harness.process_watermark(20)
+    assert harness.take_records() == [("ann", [1, 2])]
+    assert harness.timer_count() == 0
+
+
+def test_the_state_of_another_pattern() -> None:
+    before = on_users(fails(), selecting)
+    feed(before, ("ann", "fail", 1))
+    before.process_watermark(1)
+    other = on_users(Pattern.begin("x").next("y"), selecting)
+    other.restore(before.snapshot())
+    feed(other, ("ann", "fail", 2))
+    with pytest.raises(StateError) as caught:
+        other.process_watermark(2)
+    assert (
+        str(caught.value)
+        == """a partial match is in a state that the pattern does not have
+  where: operator 'CepOperator', built at test:1
+  got:   'second'
+  to do: go on with the stages and quantifiers that the pattern had, or give the operator another \
+uid to begin without its state"""
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.core.pattern.conditions import IterativeCondition, NotCondition, TrueCondition
 from penstock.core.pattern.skip import AfterMatchSkipStrategy
+from penstock.errors import StateError
 from penstock.runtime.cep.conditions import Check, Conditions
 from penstock.runtime.cep.dewey import FIRST, add_stage, increase
 from penstock.runtime.cep.match_queue import (
@@ -61,6 +62,18 @@ class _Node:
         self.waits_unless: Check | None = None
 
 
+class _Nodes(dict[str, _Node]):
+    """The states by name."""
+
+    def __missing__(self, name: str) -> _Node:
+        raise StateError(
+            "a partial match is in a state that the pattern does not have",
+            got=repr(name),
+            todo="go on with the stages and quantifiers that the pattern had, or give the operator "
+            "another uid to begin without its state",
+        )
+
+
 class _Context(IterativeCondition.Context):
     """What an iterative condition sees: the match in hand, read only if it is asked for."""
 
@@ -102,10 +115,10 @@ class NFA:
         self._reports_timeouts = reports_timeouts
         self._context = _Context()
         self._conditions = Conditions(self._context)
-        self._nodes = {
-            name: _Node(state, automaton.state_windows.get(name))
+        self._nodes = _Nodes(
+            (name, _Node(state, automaton.state_windows.get(name)))
             for name, state in automaton.states.items()
-        }
+        )
         for name, state in automaton.states.items():
             node = self._nodes[name]
             for transition in state.transitions:
@@ -137,8 +150,8 @@ class NFA:
 
     def next_timeout(self, state: MatchState) -> int | None:
         """Return when the first partial match's time is up."""
-        first = state.partial[0][0] if state.partial else NO_EVENT
-        time = first[0] + self._window if self._window and first is not NO_EVENT else None
+        began, _, _, has_begun = state.partial[0]
+        time = began[0] + self._window if self._window and has_begun else None
         if self._has_state_windows:
             for match in state.partial:
                 window, last = self._nodes[match[1]].window, match[3]

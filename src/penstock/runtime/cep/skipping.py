@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.pattern.skip import AfterMatchSkipStrategy, SkipKind
 from penstock.errors import SkipTargetError
-from penstock.runtime.cep.match_queue import NO_EVENT, EventId, PartialMatch, remove_if
+from penstock.runtime.cep.match_queue import EventId, PartialMatch, remove_if
 from penstock.runtime.cep.shared_buffer import SharedBuffer
 
 
@@ -29,7 +29,7 @@ class Pruner:
 
         def void(match: PartialMatch) -> bool:
             began = match[0]
-            if began is NO_EVENT or began > limit or (began == limit and not self._inclusive):
+            if began > limit or (began == limit and not self._inclusive):
                 return False
             buffer.release(match[3], match[2])
             return True
