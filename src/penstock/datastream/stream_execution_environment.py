@@ -10,6 +10,7 @@ from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.watermark_trace import with_trace
 from penstock.execution.configuration import lay_over, load_configuration
 from penstock.execution.executor import JobHandle, JobRequest, find_executor
+from penstock.execution.job_control import announce_job
 from penstock.graph.drawing import write_drawing
 from penstock.graph.placement import place
 from penstock.graph.plan import ExecutionPlan
@@ -101,7 +102,9 @@ class StreamExecutionEnvironment(EnvironmentSources):
         self._operators.clear()
         settings = self.all_settings()
         executor = find_executor(TARGET.read(settings))
-        return executor.submit(JobRequest(plan, settings, plan.job_name))
+        job = executor.submit(JobRequest(plan, settings, plan.job_name))
+        announce_job(job, plan.job_name)
+        return job
 
     def get_execution_plan(self) -> str:
         """Return the plan of what was built up to now as JSON, in Flink's format."""

@@ -6,6 +6,7 @@ the file's.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,10 @@ CONF_FILE = "penstock-conf.yaml"
 CONF_DIR_VARIABLE = "PENSTOCK_CONF_DIR"
 #: Options of the client, as it passes them to the program that it starts.
 CLIENT_VARIABLES = {"PENSTOCK_PARALLELISM": PARALLELISM.key}
+#: All options of the command line, as JSON by configuration key.
+CLIENT_OPTIONS = "PENSTOCK_CLIENT_OPTIONS"
+#: Set by a command line that wants to be told the ids of the jobs that a program starts.
+SUBMITTED_VARIABLE = "PENSTOCK_PRINT_JOB_IDS"
 
 
 def load_configuration(environ: Mapping[str, str] | None = None) -> Configuration:
@@ -37,6 +42,8 @@ def load_configuration(environ: Mapping[str, str] | None = None) -> Configuratio
     for variable, key in CLIENT_VARIABLES.items():
         if environ.get(variable):
             settings.set_from(key, environ[variable], f"environment variable {variable}")
+    for key, value in json.loads(environ.get(CLIENT_OPTIONS) or "{}").items():
+        settings.set_from(key, value, "the command line")
     return settings
 
 

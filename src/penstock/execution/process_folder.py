@@ -18,7 +18,8 @@ import threading
 import time
 from pathlib import Path
 
-_PREFIX = "penstock-run-"
+#: How the names of such folders begin.
+PREFIX = "penstock-run-"
 #: A file in every such folder: nothing is ever removed for its name alone.
 _MARK = ".penstock"
 #: How long the log of a job that failed because of Spark is kept.
@@ -70,7 +71,7 @@ def process_folder() -> ProcessFolder:
 
 def sweep(parent: Path) -> None:
     """Remove what killed processes of this user have left in a folder, and logs that are old."""
-    for entry in parent.glob(f"{_PREFIX}*"):
+    for entry in parent.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if entry.suffix == ".log":
                 _remove_if_old(entry)
@@ -102,7 +103,7 @@ def _remove_if_left(path: Path) -> None:
 
 def _make(parent: Path) -> tuple[Path, int]:
     while True:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         # A sweep of another process may have come first: it holds the lock while it removes.
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,0 +1,43 @@
+"""`penstock`: Flink's actions, options and printed lines.
+
+Exit codes: 0, done; 1, it could not be done, with the reason on standard error; 2, the command line
+makes no sense. `run` in the foreground has the exit code of the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from penstock.cli import jobs, run
+from penstock.cli.printing import print_failure
+from penstock.errors import PenstockError
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="penstock", description="Run Penstock programs, and control the jobs that they start."
+    )
+    commands = parser.add_subparsers(metavar="ACTION", required=True)
+    run.add_parser(commands)
+    jobs.add_parsers(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what a command line says, and return the exit code."""
+    options = make_parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except PenstockError as error:
+        print_failure(error)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
