@@ -22,7 +22,7 @@ from penstock.runtime.state.handles import KeyContext, ListStateHandle
 from penstock.runtime.state.tables import TABLES, ListTable, MapTable, Table
 
 #: In front of the names of operator state among the places of an operator.
-_PREFIX = "\0operator "
+OPERATOR_PREFIX = "\0operator "
 #: The one storage key of a table of operator state.
 WHOLE = ()
 
@@ -96,7 +96,7 @@ class OperatorStateBackend(OperatorStateStore):
                 got=show_value(descriptor),
                 todo="pass the descriptor that belongs to the method",
             )
-        return self.table(_PREFIX + descriptor.name, table.kind)
+        return self.table(OPERATOR_PREFIX + descriptor.name, table.kind)
 
     def table(self, place: str, kind: str) -> Any:
         """Return the table of a place, made on first use.
@@ -107,7 +107,7 @@ class OperatorStateBackend(OperatorStateStore):
         if table is None:
             table = self.tables[place] = TABLES[kind]()
         elif table.kind != kind:
-            name = place.removeprefix(_PREFIX)
+            name = place.removeprefix(OPERATOR_PREFIX)
             raise StateError(
                 f"operator state {name!r} is a {_CALLED[table.kind]} already, "
                 f"it cannot be a {_CALLED[kind]} too",
