@@ -227,6 +227,14 @@ CACHE_BYTES = add_option(
     shown="`1 gb`",
 )
 
+PREFORK = add_option(
+    "penstock.worker.prefork",
+    parse_bool,
+    True,
+    "fork Spark's Python processes from one that has loaded what they need; read when Spark starts",
+    rank=MORE,
+)
+
 # ---- Spark's log ------------------------------------------------------------------------------
 
 LOG_LEVEL = add_option(

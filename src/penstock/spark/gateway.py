@@ -26,6 +26,7 @@ from penstock.execution.process_folder import process_folder
 from penstock.spark import launch, local_files
 from penstock.spark.class_archive import find_archive
 from penstock.spark.java import check_java
+from penstock.spark.python_start import start_nursery
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -77,6 +78,8 @@ class JvmFolder:
         self._kept_log = run.path.with_suffix(".log") if log_file is None else self.log
         self.log4j = self.path / "log4j2.properties"
         self.log4j.write_text(_LOG4J.format(level=log_level.lower()), encoding="utf-8")
+        #: What Spark is to take for the interpreter of its Python processes; None: the program's.
+        self.interpreter: str | None = None
         #: Where the JVM notes which classes it has loaded, if it is to.
         self.loaded_classes = self.path / "classes"
         archive = find_archive(check_java(), spark_jars(), os.environ)
@@ -143,9 +146,12 @@ def spark_jars() -> list[str]:
     return [str(_PYSPARK / "jars" / n) for n in names if wanted or not n.startswith(_ML_JAR)]
 
 
-def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
+def start_jvm(
+    settings: Mapping[str, str], folder: JvmFolder, *, prefork: bool = True
+) -> ClientServer:
     """Start the JVM and tell pyspark to use it for the SparkContext to come.
 
+    :param prefork: start the process that Spark's Python processes are forked from as well.
     :raises JobFailedError: if it does not come up.
     """
     _prepare_environment()
@@ -153,6 +159,8 @@ def start_jvm(settings: Mapping[str, str], folder: JvmFolder) -> ClientServer:
     options = settings.get(_DRIVER_OPTIONS, "")
     settings = {**settings, _DRIVER_OPTIONS: f"{options} {log4j}".strip()}
     with _opened(folder.log) as output:
+        if prefork and launch.is_plain(settings, os.environ) and _is_own_interpreter():
+            folder.interpreter = start_nursery(folder.path, output, os.environ)
         try:
             gateway = _launch(settings, folder, output)
         except (OSError, RuntimeError) as error:
@@ -191,6 +199,10 @@ def _launch(settings: Mapping[str, str], folder: JvmFolder, output: IO[bytes]) -
                 raise
             archive.forget()  # it may be the archive that the JVM died of
             archive = None
+
+
+def _is_own_interpreter() -> bool:
+    return os.environ.get("PYSPARK_PYTHON") == sys.executable
 
 
 def _opened(log: Path) -> IO[bytes]:

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER
+from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER, PREFORK
 from penstock.errors import ConfigurationError
 from penstock.spark.gateway import JvmFolder, start_jvm
 from penstock.spark.java import check_java
@@ -60,12 +60,15 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
     if SparkContext._gateway is None:
         _folder = JvmFolder(LOG_LEVEL.read(configuration), LOG_FILE.read(configuration))
-        start_jvm(_settings(configuration), _folder)
+        prefork = PREFORK.read(configuration)
+        start_jvm(_settings(configuration), _folder, prefork=prefork)
     builder = SparkSession.builder
     for key, value in _settings(configuration).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     _look_for_no_sources(session)
+    if _folder is not None and _folder.interpreter is not None:
+        session.sparkContext.pythonExec = _folder.interpreter
     atexit.register(_stop, session.sparkContext)
     return session
 

@@ -1,0 +1,67 @@
+"""Start the nursery beside Spark's JVM: see `nursery`."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from penstock.spark import nursery_client
+
+#: Paths of Unix sockets are limited to about 100 bytes.
+_LONGEST_PATH = 100
+#: An argument that makes room for the names of what the nursery's forks become.
+_ROOM = " " * 400
+_PATIENCE_SECONDS = 5.0
+#: A process that forks may have one thread only. numpy would start one for each core (Spark gives
+#: its workers one as well), and pyarrow's allocator one that cleans up.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+
+
+def start_nursery(folder: Path, output: IO[bytes], environ: Mapping[str, str]) -> str | None:
+    """Start the nursery; return what Spark is to take for the interpreter of this program.
+
+    None where there can be none: forks of a process that has loaded much are safe on Linux only.
+
+    :param output: where its output goes, and that of its forks until they are told otherwise.
+    """
+    place = folder / "nursery"
+    if sys.platform != "linux" or len(os.fsencode(place)) > _LONGEST_PATH:
+        return None
+    interpreter = folder / "python"
+    client = [sys.executable, "-I", "-S", nursery_client.__file__, str(place), sys.executable]
+    interpreter.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
+    interpreter.chmod(0o700)
+    # Made here: a client that comes before the nursery has begun to listen must wait for it.
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(place))
+    listener.listen(64)
+    number = listener.fileno()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock.spark.nursery", str(number), _ROOM],
+        env={**_ONE_THREAD, **environ},
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
+        pass_fds=(number,),
+    )
+    listener.close()
+    atexit.register(_end, process)
+    return str(interpreter)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
