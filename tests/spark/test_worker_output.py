@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +23,52 @@ def relay(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     assert made.place is not None
     monkeypatch.setenv(worker_output.VARIABLE, made.place)
     monkeypatch.setattr(worker_output, "_streams", None)
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", list(root.handlers))
     return made
+
+
+def test_log_records_go_to_the_programs_loggers(
+    relay: OutputRelay, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is this process here: its handler is taken away before the records arrive."""
+    worker, own = logging.getLogger("shop.till"), logging.getLogger("shop")
+    monkeypatch.setattr(own, "level", logging.INFO)
+    monkeypatch.setenv(worker_output.LEVELS_VARIABLE, json.dumps(worker_output.log_levels()))
+    with shown_to_user():
+        caplog.clear()
+        worker.info("sold %d of %s", 3, "tea", extra={"till": 7})
+        worker.debug("not wanted")
+        try:
+            raise ValueError("three")
+        except ValueError:
+            worker.exception("broken")
+    caplog.clear()
+    logging.getLogger().handlers[:] = [caplog.handler]
+    relay.drain()
+    assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("shop.till", "INFO", "sold 3 of tea"),
+        ("shop.till", "ERROR", "broken"),
+    ]
+    assert caplog.records[0].till == 7  # type: ignore[attr-defined]
+    assert caplog.records[0].pathname == __file__
+    assert str(caplog.records[1].exc_text).endswith("ValueError: three")
+
+
+def test_the_levels_of_the_program() -> None:
+    program = (
+        "import logging, json; from penstock.spark.worker_output import log_levels\n"
+        "logging.basicConfig(level=logging.DEBUG); logging.getLogger('a.b').setLevel(35)\n"
+        "logging.getLogger('py4j').setLevel(50); logging.getLogger('plain')\n"
+        "print(json.dumps(log_levels())); logging.disable(logging.INFO)\n"
+        "print(log_levels()[''])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    first, second = done.stdout.splitlines()
+    levels = json.loads(first)
+    assert levels[""] == 10 and levels["a.b"] == 35
+    assert not {"py4j", "plain"} & set(levels)
+    assert second == "21"
 
 
 def test_both_streams_and_no_others(relay: OutputRelay, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import JobHandle, JobRequest
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
+from penstock.execution.interrupt import interrupted
 from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
@@ -70,7 +71,7 @@ class SparkJob(JobHandle):
         except KeyboardInterrupt:
             self.cancel()
             self._ended.wait()
-            raise
+            raise interrupted(self._request.job_name) from None
         if self._error is not None:
             # The frames that led here are Spark's and Penstock's own: they tell the user nothing.
             raise self._error.with_traceback(None) from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import os
 import selectors
 import socket
@@ -12,7 +14,7 @@ from pathlib import Path
 
 from penstock.connectors.print_sink import printable
 from penstock.execution.process_folder import process_folder
-from penstock.spark.worker_output import STDOUT
+from penstock.spark.worker_output import LOG, STDOUT
 
 #: Paths of Unix sockets are limited to about 100 bytes, on all systems.
 _LONGEST_PATH = 100
@@ -109,6 +111,10 @@ class OutputRelay:
 def _show(kind: bytes, data: bytes) -> None:
     if not data:
         return
+    if kind == LOG:
+        for line in data.splitlines():
+            _log(line)
+        return
     # Looked up now: a notebook or a test may have put something else in its place.
     stream = sys.stdout if kind == STDOUT else sys.stderr
     try:
@@ -119,6 +125,15 @@ def _show(kind: bytes, data: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         stream.write(printable(text, stream))
         stream.flush()
+
+
+def _log(line: bytes) -> None:
+    """Hand a record to the program's logger of its name."""
+    with contextlib.suppress(ValueError):  # a line that was cut off with its worker
+        record = logging.makeLogRecord(json.loads(line))
+        logger = logging.getLogger(record.name)
+        if logger.isEnabledFor(record.levelno):
+            logger.handle(record)
 
 
 def output_relay() -> OutputRelay:

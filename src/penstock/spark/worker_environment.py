@@ -70,6 +70,7 @@ def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironm
     variables = {"PYTHONHASHSEED": "0"}
     if relay is not None and relay.place is not None:
         variables[worker_output.VARIABLE] = relay.place
+        variables[worker_output.LEVELS_VARIABLE] = json.dumps(worker_output.log_levels())
     name = ""
     folder, executable = dependencies.folder, dependencies.executable
     if folder is not None:

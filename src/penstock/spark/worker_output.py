@@ -1,4 +1,8 @@
-"""What user functions print in a worker, sent to the user's process line by line.
+"""What user functions print and log in a worker, sent to the user's process line by line.
+
+Log records go to the loggers of the same names there, so that the program's own logging
+configuration decides what becomes of them. A worker makes those records that the program's levels
+let pass.
 
 Only where the workers are on the user's machine: on a cluster it stays in the executor's log. A
 worker that prints nothing opens no connection.
@@ -7,6 +11,8 @@ worker that prints nothing opens no connection.
 from __future__ import annotations
 
 import io
+import json
+import logging
 import os
 import socket
 import sys
@@ -16,8 +22,12 @@ from typing import Any, TextIO
 
 #: Names the socket at which the user's process listens, in the environment of a worker.
 VARIABLE = "PENSTOCK_OUTPUT"
-#: First byte of a connection: which of the user's streams it is for.
-STDOUT, STDERR = b"1", b"2"
+#: The program's log levels, by the names of loggers, in the environment of a worker.
+LEVELS_VARIABLE = "PENSTOCK_LOG_LEVELS"
+#: First byte of a connection: which of the user's streams it is for, or that it has log records.
+STDOUT, STDERR, LOG = b"1", b"2", b"3"
+#: Loggers of what runs the job, not of what the job does.
+_NOT_THE_USERS = ("py4j", "pyspark", "penstock")
 
 _streams: tuple[TextIO, TextIO] | None = None
 
@@ -35,6 +45,7 @@ def shown_to_user() -> Iterator[None]:
     global _streams
     if _streams is None:
         _streams = _open(place, STDOUT), _open(place, STDERR)
+        _log_to(_open(place, LOG))
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _streams
     try:
@@ -43,6 +54,40 @@ def shown_to_user() -> Iterator[None]:
         for stream in _streams:
             stream.flush()
         sys.stdout, sys.stderr = before
+
+
+def log_levels() -> dict[str, int]:
+    """Return the levels that the program has set; the root's stands under an empty name."""
+    root = logging.getLogger()
+    levels = {"": max(root.level, root.manager.disable + 1)}
+    for name, logger in root.manager.loggerDict.items():
+        own = name.partition(".")[0] not in _NOT_THE_USERS
+        if own and isinstance(logger, logging.Logger) and logger.level:
+            levels[name] = logger.level
+    return levels
+
+
+def _log_to(stream: TextIO) -> None:
+    logging.getLogger().addHandler(_LogSender(stream))
+    for name, level in json.loads(os.environ.get(LEVELS_VARIABLE, "{}")).items():
+        logging.getLogger(name).setLevel(level)
+
+
+class _LogSender(logging.Handler):
+    """Write log records as lines of JSON."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._formatter = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self._formatter.formatException(record.exc_info)
+        plain = (str, int, float, bool, type(None))
+        facts = {key: v for key, v in record.__dict__.items() if isinstance(v, plain)}
+        facts.update(msg=record.getMessage(), args=None, exc_info=None)
+        self._stream.write(json.dumps(facts) + "\n")
 
 
 def _open(place: str, kind: bytes) -> TextIO:
