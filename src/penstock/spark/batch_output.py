@@ -14,18 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.java_gateway import ensure_callback_server_started
-from pyspark.serializers import NoOpSerializer
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from pyspark.util import _load_from_socket
 
+from penstock.spark.internals import BATCH_FUNCTION, BatchReader, call_for_each_batch
 from penstock.spark.rows import ARROW_SCHEMA
 
 #: Called with the batch's number and its sink-bound envelopes.
 Commit = Callable[[int, list[bytes]], None]
-
-_SOURCES = "org.apache.spark.sql.execution.streaming.sources"
 
 
 def hand_over_batches(
@@ -35,22 +31,19 @@ def hand_over_batches(
     on_error: Callable[[BaseException], None],
 ) -> None:
     """Let a query that is not started yet end in calls of `commit`."""
-    gateway = session.sparkContext._gateway
-    assert gateway is not None
-    helper = getattr(gateway.jvm, f"{_SOURCES}.PythonForeachBatchHelper")
-    helper.callForeachBatch(writer._jwrite, _BatchFunction(gateway.jvm, commit, on_error))
-    ensure_callback_server_started(gateway)
+    function = _BatchFunction(BatchReader(session), commit, on_error)
+    call_for_each_batch(session, writer, function)
 
 
 class _BatchFunction:
     """Called by Spark's JVM, on the thread that runs the query."""
 
-    def __init__(self, jvm: Any, commit: Commit, on_error: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, reader: BatchReader, commit: Commit, on_error: Callable[[BaseException], None]
+    ) -> None:
+        self._reader = reader
         self._commit = commit
         self._on_error = on_error
-        # Looked up once: each step of such a name is a call to the JVM.
-        self._scan_of_rdd = jvm.org.apache.spark.sql.execution.RDDScanExec
-        self._collect_and_serve = jvm.org.apache.spark.api.python.PythonRDD.collectAndServe
 
     def call(self, batch: Any, batch_id: int) -> None:
         """Run the batch and record its output."""
@@ -61,24 +54,13 @@ class _BatchFunction:
             raise
 
     def _payloads(self, batch: Any) -> list[bytes]:
-        plan = batch.logicalPlan()
-        scan = self._scan_of_rdd(
-            plan.output(),
-            plan.rdd(),
-            "batch",
-            plan.outputPartitioning(),
-            plan.outputOrdering(),
-            plan.stream(),
-        )
-        served = self._collect_and_serve(batch.toArrowBatchRdd(scan))
         payloads: list[bytes] = []
-        with _load_from_socket(served, NoOpSerializer()) as messages:
-            for message in messages:
-                rows = pa.ipc.read_record_batch(pa.py_buffer(message), ARROW_SCHEMA)
-                payloads.extend(rows.column("payload").to_pylist())
+        for message in self._reader.messages(batch):
+            rows = pa.ipc.read_record_batch(pa.py_buffer(message), ARROW_SCHEMA)
+            payloads.extend(rows.column("payload").to_pylist())
         return payloads
 
     class Java:
         """What Py4J wants to know."""
 
-        implements = (f"{_SOURCES}.PythonForeachBatchFunction",)
+        implements = (BATCH_FUNCTION,)

@@ -10,21 +10,12 @@ from __future__ import annotations
 
 import gc
 
-from pyspark import daemon
+from penstock.spark.internals import run_daemon_without_collections
 
 #: Of Python's collector, for its three generations.
 THRESHOLDS = (100_000, 20, 20)
 
 
-class _NoCollection:
-    """Stands in for the module `gc` where the daemon uses it."""
-
-    @staticmethod
-    def collect() -> int:
-        return 0
-
-
 if __name__ == "__main__":
     gc.set_threshold(*THRESHOLDS)  # the workers are forks and have it too
-    daemon.gc = _NoCollection  # type: ignore[assignment]
-    daemon.manager()
+    run_daemon_without_collections()

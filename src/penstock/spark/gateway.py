@@ -18,13 +18,13 @@ from typing import IO, Any
 
 import pyspark
 from py4j.clientserver import ClientServer
-from pyspark import SparkContext
 
 from penstock.common.options import LOG_FILE
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.execution.process_folder import process_folder
 from penstock.spark import launch, local_files
 from penstock.spark.class_archive import find_archive
+from penstock.spark.internals import active_gateway, use_gateway
 from penstock.spark.java import check_java
 from penstock.spark.python_start import start_nursery
 
@@ -169,7 +169,7 @@ def start_jvm(
                 got=f"{type(error).__name__}: {error}",
                 todo=f"see Spark's log: {folder.keep_log()}",
             ) from None
-    SparkContext._ensure_initialized(gateway=gateway)
+    use_gateway(gateway)
     atexit.register(_end, gateway, folder)
     return gateway
 
@@ -234,8 +234,7 @@ def _end(gateway: Any, folder: JvmFolder) -> None:
 
 def jvm_pid() -> int | None:
     """Return the process id of the JVM that this process started, if it did."""
-    gateway: Any = SparkContext._gateway
-    process = getattr(gateway, "proc", None)
+    process = getattr(active_gateway(), "proc", None)
     return None if process is None else int(process.pid)
 
 

@@ -13,15 +13,13 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pyspark.java_gateway import launch_gateway
+from penstock.spark.internals import GATEWAY_INFO_VARIABLE, GATEWAY_MAIN, connect_to_jvm
 
-_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _DRIVER = "spark.driver."
 #: What Spark needs of the Java platform that is closed by default.
 _OPENED = (
@@ -61,7 +59,6 @@ _KEYS_OF_SUBMIT = (
     "spark.driver.extraLibraryPath",
     "spark.driver.defaultJavaOptions",
 )
-_INFO = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _LOOK_SECONDS = 0.01
 
 
@@ -102,7 +99,7 @@ def own_command(
     given = shlex.split(settings.get(f"{_DRIVER}extraJavaOptions", ""))
     memory = settings.get(f"{_DRIVER}memory", "1g")
     write_arguments(
-        arguments, ["-cp", class_path, f"-Xmx{memory}", *given, *options, *_FIXED, _MAIN]
+        arguments, ["-cp", class_path, f"-Xmx{memory}", *given, *options, *_FIXED, GATEWAY_MAIN]
     )
     return [java, f"@{arguments}"]
 
@@ -131,7 +128,7 @@ def start(
     info = folder / "gateway"
     process = subprocess.Popen(
         list(command),
-        env={**environ, "SPARK_CONNECT_MODE": "0", _INFO: str(info)},
+        env={**environ, "SPARK_CONNECT_MODE": "0", GATEWAY_INFO_VARIABLE: str(info)},
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
@@ -154,30 +151,9 @@ def connect(jvm: Jvm) -> Any:
     data = jvm.info.read_bytes()
     jvm.info.unlink()
     port, length = struct.unpack(">ii", data[:8])
-    known = {
-        "PYSPARK_GATEWAY_PORT": str(port),
-        "PYSPARK_GATEWAY_SECRET": data[8 : 8 + length].decode(),
-    }
-    with variables(known):
-        # pyspark takes a JVM that is there already, and tells it what its classes are called.
-        gateway: Any = launch_gateway()
+    gateway = connect_to_jvm(port, data[8 : 8 + length].decode())
     gateway.proc = jvm.process
     return gateway
-
-
-@contextmanager
-def variables(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment for a while."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def write_arguments(path: Path, arguments: Sequence[str]) -> None:

@@ -27,20 +27,11 @@ import time
 import warnings
 from typing import Any, NoReturn
 
+from penstock.spark.internals import PYTHON_PROCESSES
 from penstock.spark.nursery_client import FILES, REFUSED, TAKEN, receive
 
 #: Everything that Spark's Python processes load for a job. pandas is not among it.
-PRELOADED = (
-    "pyarrow",
-    "pyspark.daemon",
-    "pyspark.worker",
-    "pyspark.sql.worker.create_data_source",
-    "pyspark.sql.worker.plan_data_source_read",
-    "pyspark.sql.streaming.python_streaming_source_runner",
-    "pyspark.sql.streaming.transform_with_state_driver_worker",
-    "penstock.spark.slots",
-    "penstock.spark.source",
-)
+PRELOADED = ("pyarrow", *PYTHON_PROCESSES, "penstock.spark.slots", "penstock.spark.source")
 #: With this in its environment, a worker has packages of its job's own in front of others.
 _DEPENDENCIES = "PENSTOCK_DEPENDENCIES"
 #: What an interpreter or a library reads once, at its start. A request may lack it.

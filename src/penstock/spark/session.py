@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import threading
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -14,10 +13,15 @@ from pyspark.sql import SparkSession
 from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER, PREFORK
 from penstock.errors import ConfigurationError
 from penstock.spark.gateway import JvmFolder, start_jvm
+from penstock.spark.internals import (
+    active_context,
+    active_gateway,
+    check_version,
+    look_for_no_sources,
+    set_interpreter,
+)
 from penstock.spark.java import check_java
 from penstock.spark.settings import context_settings, session_settings
-
-_SOURCE_MANAGER = "org.apache.spark.sql.execution.datasources.DataSourceManager$"
 
 _lock = threading.Lock()
 _folder: JvmFolder | None = None
@@ -34,7 +38,7 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
         or if there is no such log level.
     """
     with _lock:
-        context = SparkContext._active_spark_context
+        context = active_context()
         if context is None:
             running = _start(configuration)
         else:
@@ -56,9 +60,10 @@ def log_path() -> str | None:
 
 def _start(configuration: Mapping[str, str]) -> SparkSession:
     global _folder
+    check_version()
     check_java()
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
-    if SparkContext._gateway is None:
+    if active_gateway() is None:
         _folder = JvmFolder(LOG_LEVEL.read(configuration), LOG_FILE.read(configuration))
         prefork = PREFORK.read(configuration)
         start_jvm(_settings(configuration), _folder, prefork=prefork)
@@ -66,23 +71,11 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
     for key, value in _settings(configuration).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    _look_for_no_sources(session)
+    look_for_no_sources(session)
     if _folder is not None and _folder.interpreter is not None:
-        session.sparkContext.pythonExec = _folder.interpreter
+        set_interpreter(session.sparkContext, _folder.interpreter)
     atexit.register(_stop, session.sparkContext)
     return session
-
-
-def _look_for_no_sources(session: SparkSession) -> None:
-    """Tell Spark that it has found all Python data sources that are installed, and that it is none.
-
-    It would look for them at the first use of any source, even of one that is registered: in a
-    Python process that takes a second or two to start.
-    """
-    jvm: Any = session._jvm
-    manager = getattr(getattr(jvm, _SOURCE_MANAGER), "MODULE$")
-    none = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())
-    getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
 
 
 def _settings(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from penstock.runtime.parking import park_heavy
 from penstock.runtime.slot import run_slot
 from penstock.spark import transport
+from penstock.spark.internals import state_client
 from penstock.spark.rows import SCHEMA
 from penstock.spark.shipment import Shipment
 
@@ -32,7 +33,7 @@ class SparkSlotStore:
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._client = handle._statefulProcessorApiClient
+        self._client = state_client(handle)
         self._value = handle.getValueState("log", _VALUE)
         self._slot: tuple[int] = (0,)
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pyspark import SparkContext
 
 from penstock.spark import worker_output, worker_setup
 from penstock.spark.dependencies import Dependencies
+from penstock.spark.internals import functions_get
 from penstock.spark.interpreter import worker_interpreter
 from penstock.spark.output_relay import OutputRelay, output_relay
 from penstock.spark.shipment import is_local
@@ -40,16 +40,8 @@ class WorkerEnvironment:
     @contextmanager
     def of_functions(self, context: SparkContext) -> Iterator[None]:
         """Give this environment to every function that is handed to Spark inside the block."""
-        # pyspark reads both off the context, which all jobs of the process share.
-        shared: Any = context
-        with _changing:
-            before = shared.environment, shared.pythonExec
-            shared.environment = {**shared.environment, **self.variables}
-            shared.pythonExec = self.executable or shared.pythonExec
-            try:
-                yield
-            finally:
-                shared.environment, shared.pythonExec = before
+        with _changing, functions_get(context, self.variables, self.executable):
+            yield
 
     def show_output(self, *, ended: bool = False) -> bool:
         """Print what has come from workers since the last call; return whether anything has.
