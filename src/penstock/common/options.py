@@ -43,6 +43,10 @@ TARGET = add_option(
     "execution.target", to_text, "spark", "the engine: `spark`, or `in-process` for tests"
 )
 
+PROGRESS = add_option(
+    "penstock.progress", parse_bool, True, "on a terminal, a line that says what is going on"
+)
+
 # ---- checkpoints and restarts -----------------------------------------------------------------
 
 CHECKPOINT_DIR = add_option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from penstock.common.status_line import STATUS
 from penstock.connectors.journal import LastBatch
 from penstock.core.io import (
     Committable,
@@ -74,6 +75,7 @@ class _PrintCommitter(Committer):
         stream = sys.stderr if self._stderr else sys.stdout
         for committable in sorted(committables, key=lambda c: c.subtask):
             text = committable.payload.decode("utf-8", "surrogatepass")
+            STATUS.clear()
             stream.write(printable(text, stream))
         stream.flush()
         self._published.advance(batch_id)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from penstock.common.status_line import STATUS
 from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.connectors.journal import LastBatch
 from penstock.connectors.trace_timeline import write_timeline
@@ -92,9 +93,11 @@ class _Committer(Committer):
         ]
         if rows and not self._started:
             self._started = True
+            STATUS.clear()
             sys.stdout.write(f"watermark trace of {self._operator}\n{table_head()}\n")
         for row in rows:
             lines = table_lines(row, self._several, self._zone)
+            STATUS.clear()
             sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         self._shown += rows[: _LONGEST_TIMELINE - len(self._shown)]

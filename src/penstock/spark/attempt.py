@@ -51,6 +51,8 @@ class Attempt:
         self._folder = folder
         self._workers = workers
         self._number = number
+        #: How many batches of this attempt have ended.
+        self.batches = 0
         #: The first thing that went wrong in a call from Spark.
         self._call_failure: BaseException | None = None
         interval = CHECKPOINT_INTERVAL.read(request.configuration)
@@ -124,6 +126,7 @@ class Attempt:
 
     def _commit(self, batch_id: int, payloads: list[bytes]) -> None:
         self.coordinator.commit(batch_id, payloads)
+        self.batches += 1
         clear_parked(self._folder.penstock)
 
     def _watch(self, query: StreamingQuery) -> BaseException | None:

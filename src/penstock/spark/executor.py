@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pyspark.sql import SparkSession
+
+from penstock.common.options import PROGRESS
+from penstock.common.status_line import STATUS
 from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.execution.interrupt import interrupted
+from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.job import dump_job
 from penstock.spark.dependencies import gather
-from penstock.spark.directory import take_folder
+from penstock.spark.directory import JobFolder, take_folder
 from penstock.spark.gateway import jvm_pid
 from penstock.spark.job import SparkJob
 from penstock.spark.recovery import recover
@@ -28,16 +34,27 @@ class SparkExecutor(Executor):
         restarts = RestartStrategy.from_settings(request.configuration)
         blob = dump_job(request.plan)
         dependencies = gather(request.configuration)
-        session = open_session(request.configuration, request.plan.slots)
-        workers = prepare(session.sparkContext, dependencies)
-        folder = take_folder(request.configuration, request.job_name, jvm_pid())
+        STATUS.want(PROGRESS.read(request.configuration))
+        STATUS.say("starting Spark ...")
         try:
-            plan = recover(request, folder, session)
-        except BaseException:
-            folder.release()
-            raise
+            session = open_session(request.configuration, request.plan.slots)
+            workers = prepare(session.sparkContext, dependencies)
+            folder = take_folder(request.configuration, request.job_name, jvm_pid())
+            plan = _recovered(request, folder, session)
+        except KeyboardInterrupt:
+            raise interrupted(request.job_name) from None
+        finally:
+            STATUS.clear()
         if plan is not request.plan:
             request, blob = replace(request, plan=plan), dump_job(plan)
         job = SparkJob(request, session, blob, folder, workers, restarts)
         job.start()
         return job
+
+
+def _recovered(request: JobRequest, folder: JobFolder, session: SparkSession) -> ExecutionPlan:
+    try:
+        return recover(request, folder, session)
+    except BaseException:
+        folder.release()
+        raise

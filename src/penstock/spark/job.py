@@ -10,11 +10,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.common import JobExecutionResult, JobStatus
+from penstock.common.status_line import STATUS
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import JobHandle, JobRequest
+from penstock.execution.interrupt import interrupted
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
-from penstock.execution.interrupt import interrupted
 from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
@@ -22,6 +23,9 @@ from penstock.spark.restart import RestartStrategy
 from penstock.spark.worker_environment import WorkerEnvironment
 
 _log = logging.getLogger(__name__)
+
+#: How often somebody who waits is told what the job is doing.
+_SAY_SECONDS = 0.5
 
 
 class SparkJob(JobHandle):
@@ -67,17 +71,27 @@ class SparkJob(JobHandle):
 
     def wait(self) -> JobExecutionResult:
         try:
-            self._ended.wait()
+            while not self._ended.wait(_SAY_SECONDS if STATUS.visible else None):
+                STATUS.say(self._progress())
         except KeyboardInterrupt:
             self.cancel()
             self._ended.wait()
             raise interrupted(self._request.job_name) from None
+        finally:
+            STATUS.clear()
         if self._error is not None:
             # The frames that led here are Spark's and Penstock's own: they tell the user nothing.
             raise self._error.with_traceback(None) from None
         return JobExecutionResult(
             self.job_id, self._runtime_ms, self.accumulators(), self.metrics()
         )
+
+    def _progress(self) -> str:
+        """Return what the job is doing, for a person who waits."""
+        batches = 0 if self._attempt is None else self._attempt.batches
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        what = f"batch {batches}" if batches else "the first batch"
+        return f"{self._status.name.lower()}: {what}, {minutes}:{seconds:02}"
 
     def cancel(self) -> None:
         self._cancelled.set()

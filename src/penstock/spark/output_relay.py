@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+from penstock.common.status_line import STATUS
 from penstock.connectors.print_sink import printable
 from penstock.execution.process_folder import process_folder
 from penstock.spark.worker_output import LOG, STDOUT
@@ -123,6 +124,7 @@ def _show(kind: bytes, data: bytes) -> None:
         text = data.decode("utf-8", "replace")  # written to sys.stdout.buffer, in who knows what
     # A stream that was closed or has lost its reader must not end the job.
     with contextlib.suppress(OSError, ValueError):
+        STATUS.clear()
         stream.write(printable(text, stream))
         stream.flush()
 
