@@ -62,9 +62,14 @@ def with_settings(blob: bytes, settings: dict[str, Any]) -> bytes:
     return pickle.dumps((*parts, {**known, **settings}))
 
 
+def known_job(token: str) -> Job | None:
+    """Return a job that this process has met, None if it has not, or has met many since."""
+    return _jobs.get(token)
+
+
 def load_job(token: str, blob: bytes) -> Job:
     """Return the job; unpickle it the first time that this process meets it."""
-    job = _jobs.get(token)
+    job = known_job(token)
     if job is None:
         # In this order: modules must be importable before classes that refer to them are read,
         # and the script's classes must be there before instances of them are.

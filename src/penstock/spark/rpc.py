@@ -1,7 +1,7 @@
 """Calls from Spark's Python side processes to the coordinator in the user's process.
 
-Spark runs the stream reader and the sink's commit in processes of their own, on the machine of
-the user's process. They reach the coordinator over a local socket, with a secret.
+Spark runs the stream reader in a process of its own, on the machine of the user's process. It
+reaches the coordinator over a local socket, with a secret.
 """
 
 from __future__ import annotations

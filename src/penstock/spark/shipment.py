@@ -13,12 +13,9 @@ from pathlib import Path
 
 from pyspark import SparkContext, SparkFiles
 
-from penstock.runtime.job import Job, load_job
+from penstock.runtime.job import Job, known_job, load_job
 from penstock.spark.worker_setup import activate_dependencies
 
-#: Jobs that a worker process keeps at hand: several may run side by side.
-_KEPT_JOBS = 8
-_loaded: dict[str, Job] = {}
 _ready = False
 
 
@@ -37,12 +34,10 @@ class Shipment:
 
     def job(self) -> Job:
         """Return the job, in a worker."""
-        job = _loaded.get(self.token)
+        job = known_job(self.token)
         if job is None:
             activate_dependencies()
-            job = _loaded[self.token] = load_job(self.token, self._read())
-            if len(_loaded) > _KEPT_JOBS:
-                del _loaded[next(iter(_loaded))]
+            job = load_job(self.token, self._read())
             _settle_down()
         return job
 

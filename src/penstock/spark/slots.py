@@ -99,6 +99,6 @@ def add_levels(
     """Put the stateful levels of a job behind its source."""
     for level in range(1, levels + 1):
         processor = SlotProcessor(shipment, level, slots)
-        # A Python sink takes append mode only; time is Penstock's own, so Spark keeps none.
+        # Time is Penstock's own, so Spark keeps none; and what leaves a level, leaves it once.
         rows = rows.groupBy("slot").transformWithState(processor, SCHEMA, "Append", "None")
     return rows
