@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,6 +54,7 @@ class UserFunction:
         :raises FunctionError: if the number or a type of them is wrong.
         """
         if self.input_types is None:
+            self._check_signature(args, where)
             return tuple(args)
         fits = len(args) == len(self.input_types) and all(
             can_cast_implicitly(arg.type, t) for arg, t in zip(args, self.input_types, strict=True)
@@ -68,14 +70,38 @@ class UserFunction:
             )
         return tuple(cast(arg, t) for arg, t in zip(args, self.input_types, strict=True))
 
-    def call(self, args: Sequence[Expr], where: str | None = None) -> UdfCall:
-        """Return the call of a scalar function.
-
-        :raises FunctionError: if it is no scalar function, or does not take the arguments.
-        """
-        if self.kind != "scalar":
+    def _check_signature(self, args: Sequence[Expr], where: str | None) -> None:
+        """Compare the number of arguments with what the Python function takes."""
+        method, first = self.function, []
+        if self.kind in ("scalar", "table"):
+            method = self.function.eval
+        elif self.vectorized:
+            method = self.function.compute
+        else:
+            method, first = self.function.accumulate, [None]
+        try:
+            signature = inspect.signature(method)
+        except (TypeError, ValueError):
+            return  # written in C, without a signature
+        try:
+            signature.bind(*first, *args)
+        except TypeError as error:
+            given = ", ".join(arg.type.as_summary_string() for arg in args)
             raise FunctionError(
-                f"{self.name} is no scalar function",
+                f"{self.name} does not take these arguments: {error}",
+                where=where,
+                got=f"{self.name}({given})",
+                todo=f"call it as {self.name}{signature}",
+            ) from None
+
+    def call(self, args: Sequence[Expr], where: str | None = None, kind: str = "scalar") -> UdfCall:
+        """Return the call of a scalar function, or of a table function where rows are joined.
+
+        :raises FunctionError: if it is of another kind, or does not take the arguments.
+        """
+        if self.kind != kind:
+            raise FunctionError(
+                f"{self.name} is no {kind} function",
                 where=where,
                 got=f"a function of kind {self.kind}",
                 todo=_HINTS[self.kind].format(self.name),
@@ -99,6 +125,7 @@ class UserFunction:
 
 
 _HINTS = {
+    "scalar": "call {} in SELECT or WHERE",
     "table": "write LATERAL TABLE({}(...)), or use join_lateral or flat_map",
     "aggregate": "call {} where rows are grouped, or OVER a window",
     "table_aggregate": "use {} in flat_aggregate",

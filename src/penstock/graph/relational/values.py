@@ -5,6 +5,7 @@ Everything else is the same on both sides, so most types need no conversion at a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,18 @@ class Inward:
 
     def __call__(self, value: Any) -> Any:
         return from_user(value, self.type)
+
+
+@dataclass(frozen=True)
+class InwardRows:
+    """Turns the rows that a table function emits into rows of ours."""
+
+    type: LogicalType
+
+    def __call__(self, emitted: Any) -> Iterator[Any]:
+        for item in () if emitted is None else emitted:
+            many = isinstance(item, tuple | list | Row)
+            yield from_user(item if many else (item,), self.type)
 
 
 @dataclass(frozen=True)

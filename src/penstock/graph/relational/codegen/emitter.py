@@ -43,7 +43,7 @@ from penstock.graph.relational.types import (
     MultisetType,
     RowType,
 )
-from penstock.graph.relational.values import converts_between
+from penstock.graph.relational.values import InwardRows, converts_between
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SLOT = re.compile(r"\$(\d+|\*)|@(\w+)\.(\w+)")
@@ -339,6 +339,11 @@ class Emitter:
             code = self.value(arg)
             args.append(f"{self.object(to_user.outward)}({code})" if to_user else code)
         call = f"{function}({', '.join(args)})"
+        if expr.function.kind == "table":
+            # What it emits is many rows; only rows inside their columns are converted.
+            columns = expr.function.result_type
+            inner = any(converts_between(t) for t in columns.children())
+            return f"{self.object(InwardRows(columns))}({call})" if inner else call
         from_user = converts_between(expr.type)
         if from_user is not None:
             return f"{self.object(from_user.inward)}({call})"
