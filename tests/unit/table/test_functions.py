@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import struct
@@ -18,7 +19,14 @@ from penstock.errors import EvaluationError
 from penstock.graph.relational.codegen.aggregates import aggregate_program
 from penstock.graph.relational.codegen.chunks import calc
 from penstock.graph.relational.codegen.program import FixedContext
-from penstock.graph.relational.expressions import AggregateCall, Expr, InputRef, cast, symbol
+from penstock.graph.relational.expressions import (
+    AggregateCall,
+    Expr,
+    InputRef,
+    Literal,
+    cast,
+    symbol,
+)
 from penstock.graph.relational.functions import catalog
 from penstock.graph.relational.types import (
     BIGINT,
@@ -27,6 +35,7 @@ from penstock.graph.relational.types import (
     FLOAT,
     INT,
     STRING,
+    SYMBOL,
     TINYINT,
     DecimalType,
     RowType,
@@ -93,6 +102,33 @@ def test_a_function_has_the_type_and_value_that_flink_gave(case: Case) -> None:
             shown(expr, (None,))
     else:
         assert recorded(shown(expr, (None,))) == case.value
+
+
+def with_columns(expr: Expr) -> tuple[Expr, list[Any]]:
+    """Return the expression over nullable columns instead of constants, and their values."""
+    values: list[Any] = []
+
+    def change(node: Expr) -> Expr | None:
+        if not isinstance(node, Literal) or node.type == SYMBOL:
+            return None
+        values.append(node.value)
+        return InputRef(len(values) - 1, node.type.nullable())
+
+    return expr.transform(change), values
+
+
+@pytest.mark.parametrize(
+    "case", [c for name in SCALAR_FILES if name != "errors" for c in cases(name)]
+)
+def test_columns_that_may_be_null_give_the_same_and_bear_null(case: Case) -> None:
+    expr, values = with_columns(bind(case.text))
+    if not case.text.startswith("TYPEOF"):
+        assert recorded(shown(expr, (*values, None))) == case.value
+    for position in range(len(values)):
+        row = [None if i == position else v for i, v in enumerate(values)]
+        # Without one argument another may be wrong; anything else is a slip of ours.
+        with contextlib.suppress(EvaluationError):
+            shown(expr, (*row, None))
 
 
 # --- aggregates -----------------------------------------------------------------------------------

@@ -94,14 +94,14 @@ class UserFunction:
                 todo=f"call it as {self.name}{signature}",
             ) from None
 
-    def call(self, args: Sequence[Expr], where: str | None = None, kind: str = "scalar") -> UdfCall:
-        """Return the call of a scalar function, or of a table function where rows are joined.
+    def call(self, args: Sequence[Expr], where: str | None = None) -> UdfCall:
+        """Return the call of a scalar function.
 
         :raises FunctionError: if it is of another kind, or does not take the arguments.
         """
-        if self.kind != kind:
+        if self.kind != "scalar":
             raise FunctionError(
-                f"{self.name} is no {kind} function",
+                f"{self.name} is no scalar function",
                 where=where,
                 got=f"a function of kind {self.kind}",
                 todo=_HINTS[self.kind].format(self.name),
@@ -125,7 +125,6 @@ class UserFunction:
 
 
 _HINTS = {
-    "scalar": "call {} in SELECT or WHERE",
     "table": "write LATERAL TABLE({}(...)), or use join_lateral or flat_map",
     "aggregate": "call {} where rows are grouped, or OVER a window",
     "table_aggregate": "use {} in flat_aggregate",

@@ -225,6 +225,8 @@ def _rand_code(word: str, seeded: str) -> Callable[[Call, Emitter], str]:
     def code(call: Call, emitter: Emitter) -> str:
         bound = ["$1"] if len(call.args) == 2 else ["$0"] if word == "rand_integer" else []
         if len(call.args) > len(bound):
+            if not isinstance(call.args[0], Literal):
+                return f"@randoms.{seeded}($0)({', '.join(bound)})"
             seed = emitter.value(call.args[0])
             maker = emitter.library(f"randoms.{seeded}")
             return f"{emitter.hoist_new(f'{maker}({seed})')}({', '.join(bound)})"
