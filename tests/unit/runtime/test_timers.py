@@ -228,6 +228,21 @@ def test_nothing_changed_means_nothing_to_save() -> None:
     assert queue.take_delta() is None
 
 
+def test_a_watermark_that_makes_nothing_due_is_told_by_one_number() -> None:
+    queue = TimerQueue()
+    assert queue.earliest > MAX_WATERMARK
+    queue.register(20, "a")
+    queue.register(10, "b")
+    assert queue.earliest == 10
+    assert fired(queue, 15) == [(10, "b")]
+    assert queue.earliest == 20
+    for timestamp, _ in queue.due(30):
+        queue.register(timestamp + 50, "again")
+    assert queue.earliest == 70
+    queue.clear()
+    assert queue.earliest > MAX_WATERMARK
+
+
 # --- a model ----------------------------------------------------------------------------------
 
 KEYS: list[Any] = ["a", 1, None, ("b", 2)]
@@ -289,6 +304,8 @@ def test_a_queue_goes_on_as_it_was_on_every_path(operations: list[Any]) -> None:
             for delta in deltas[seen_by_queue:]:
                 queue.apply(delta)
             queue.settle()
+        # What a watermark is compared with: no timer may be before it.
+        assert all(queue.earliest <= timestamp for timestamp, _ in model.timers)
     assert fired(queue, MAX_WATERMARK) == model.fire(MAX_WATERMARK)
 
 
