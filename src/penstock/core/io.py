@@ -298,7 +298,11 @@ class SinkWriter(ABC):
         return None
 
     def wake_up(self, time: int) -> None:  # noqa: B027 - optional hook
-        """Do what is due, before the batch's first record; `next_wakeup` must be later then."""
+        """Do what is due by now; `next_wakeup` must be later then.
+
+        Called before the batch's first record, and between records that were received at
+        different times.
+        """
 
     def close(self) -> None:  # noqa: B027 - optional hook
         """Let go of resources."""
