@@ -17,8 +17,8 @@ from penstock.runtime.state.tables import TABLES, Table
 class EventQueueTable(Table):
     """The events of each key that are not processed yet.
 
-    Those of this batch wait as they came: most are processed before it ends, and are never pickled.
-    The others are sorted in by time when the batch is over.
+    Those of this batch wait apart: most are processed before it ends, and are never pickled. What
+    is left joins the others when the batch is over.
     """
 
     kind = "cep-queue"
@@ -27,8 +27,7 @@ class EventQueueTable(Table):
         super().__init__()
         self.data: dict[Any, dict[int, list[Any]]] = {}
         self._times: dict[Any, list[int]] = {}  # of each key's events in `data`, sorted
-        self._fresh: dict[Any, list[tuple[int, Any]]] = {}
-        self._first: dict[Any, int] = {}  # the time of each key's earliest event
+        self._fresh: dict[Any, list[tuple[int, Any]]] = {}  # sorted by time, then as they came
         self._removed: list[tuple[Any, int]] = []
 
     def add(self, key: Any, time: int, event: Any) -> bool:
@@ -36,39 +35,39 @@ class EventQueueTable(Table):
         fresh = self._fresh.get(key)
         if fresh is None:
             self._fresh[key] = [(time, event)]
-        else:
+        elif time >= fresh[-1][0]:
             fresh.append((time, event))
-        first = self._first.get(key)
-        if first is not None and first <= time:
             return False
-        self._first[key] = time
-        return True
+        else:
+            insort(fresh, (time, event), key=_time_of)
+            if time >= fresh[1][0]:
+                return False
+        times = self._times.get(key)
+        return times is None or time < times[0]
 
     def first_time(self, key: Any) -> int | None:
         """Return the time of a key's earliest event."""
-        return self._first.get(key)
+        times, fresh = self._times.get(key), self._fresh.get(key)
+        if times is None:
+            return None if fresh is None else fresh[0][0]
+        return times[0] if fresh is None else min(times[0], fresh[0][0])
 
     def take(self, key: Any, until: int) -> list[tuple[int, Any]]:
         """Remove and return the events of a key up to a time, sorted by time.
 
         Events of the same time are in the order in which they came.
         """
-        first = self._first.get(key)
-        if first is None or first > until:
-            return []
         due = self._take_written(key, until) if key in self._times else []
         fresh = self._fresh.get(key)
-        if fresh is not None:
-            fresh.sort(key=_time_of)
-            if fresh[-1][0] <= until:
-                del self._fresh[key]
-            else:
-                count = bisect_right(fresh, until, key=_time_of)
-                self._fresh[key] = fresh[count:]
-                fresh = fresh[:count]
-            due = fresh if not due else sorted(due + fresh, key=_time_of)
-        self._note_first(key)
-        return due
+        if fresh is None:
+            return due
+        if fresh[-1][0] <= until:
+            del self._fresh[key]
+        else:
+            count = bisect_right(fresh, until, key=_time_of)
+            fresh, rest = fresh[:count], fresh
+            del rest[:count]
+        return fresh if not due else sorted(due + fresh, key=_time_of)
 
     def _take_written(self, key: Any, until: int) -> list[tuple[int, Any]]:
         times, queue = self._times[key], self.data[key]
@@ -81,14 +80,6 @@ class EventQueueTable(Table):
         else:
             del self._times[key], self.data[key]
         return due
-
-    def _note_first(self, key: Any) -> None:
-        times, fresh = self._times.get(key), self._fresh.get(key)
-        waiting = ([] if times is None else times[:1]) + ([] if fresh is None else [fresh[0][0]])
-        if waiting:
-            self._first[key] = min(waiting)
-        else:
-            del self._first[key]
 
     def take_delta(self) -> Any:
         """See `Table.take_delta`."""
@@ -120,7 +111,6 @@ class EventQueueTable(Table):
         for (key, time), events in puts:
             self._forget(key, time)
             self._insert(key, time, events)
-            self._note_first(key)
 
     def _forget(self, key: Any, time: int) -> None:
         queue = self.data.get(key)
@@ -130,7 +120,6 @@ class EventQueueTable(Table):
         del times[bisect_left(times, time)]
         if not queue:
             del self._times[key], self.data[key]
-        self._note_first(key)
 
     def dump(self, keys: Iterable[Any]) -> Any:
         """See `Table.dump`."""
