@@ -156,10 +156,28 @@ class TableRow(Row):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return to_flink_text(self)
+        return f"{self.get_row_kind()}[{', '.join(map(_text, self))}]"
 
     def __reduce__(self) -> Any:
         return _table_row, (self.get_field_names(), tuple(self), self.get_row_kind())
+
+
+def _text(value: Any) -> str:
+    return java_time(value) if isinstance(value, datetime.datetime) else to_flink_text(value)
+
+
+def java_time(value: datetime.datetime) -> str:
+    """Return a timestamp as Java shows it: no seconds if there are none.
+
+    >>> java_time(datetime.datetime(2020, 1, 1, 8, 30))
+    '2020-01-01T08:30'
+    """
+    text = value.replace(tzinfo=None).isoformat()
+    if value.microsecond:
+        text = text.rstrip("0")
+    elif value.second == 0:
+        text = text[:-3]
+    return text if value.tzinfo is None else f"{text}Z"
 
 
 def _table_row(names: list[str], values: tuple[Any, ...], kind: RowKind) -> TableRow:

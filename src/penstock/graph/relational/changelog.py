@@ -50,8 +50,7 @@ def kinds_of(node: a.Node) -> frozenset[str]:
         return ALL
     if isinstance(node, p.Deduplicate):
         _require_inserts(node, below)
-        first = node.domain == "proctime" and not node.keep_last
-        return INSERTS if first else frozenset("IU")
+        return frozenset("IU") if node.keep_last else INSERTS
     if isinstance(node, p.EquiJoin):
         if node.kind in ("inner", "semi"):
             return below[0] | below[1]

@@ -170,6 +170,14 @@ class ConvertSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class FirstRowSpec(OperatorSpec):
+    """The first row of each key by a rowtime."""
+
+    time: int
+    keyed = True
+
+
+@dataclass(frozen=True)
 class TemporalSortSpec(OperatorSpec):
     """Rows in the order of a time attribute. `order`: among rows of the same time."""
 

@@ -189,7 +189,9 @@ def translate_deduplicate(translator: Translator, node: p.Deduplicate, before: b
     changes = Changes(kinds_of(node), before)
     source = translator.translate(node.input)
     time = None if node.domain == "proctime" else node.time
-    spec = s.DeduplicateSpec(len(node.schema.fields), node.keep_last, time, before)
+    spec: Any = s.DeduplicateSpec(len(node.schema.fields), node.keep_last, time, before)
+    if time is not None and not node.keep_last:
+        spec = s.FirstRowSpec(time)
     keyed = translator.keyed(source.source, node.keys)
     operator = translator.add(node, spec, [keyed], single=not node.keys)
     return Translated(operator, changes)

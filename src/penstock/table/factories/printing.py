@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.common import Row, RowKind
+from penstock.common import RowKind
 from penstock.connectors.print_sink import PrintSink
 from penstock.core.io import (
     Committable,
@@ -15,7 +15,8 @@ from penstock.core.io import (
     SinkWriter,
     WriterContext,
 )
-from penstock.graph.relational.types import LocalZonedTimestampType, LogicalType, TimestampType
+from penstock.graph.relational.types import LogicalType, PointInTimeType
+from penstock.table.bridge import java_time
 from penstock.table.factories.base import TableContext, TableFactory, TableSink
 from penstock.table.result_text import show
 
@@ -38,15 +39,8 @@ class RowText:
             return "null"
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(kind, TimestampType | LocalZonedTimestampType):
-            text = value.isoformat().removesuffix("+00:00")
-            if value.microsecond:
-                text = text.rstrip("0")
-            elif value.second == 0:
-                text = text[:-3]
-            return text + ("Z" if isinstance(kind, LocalZonedTimestampType) else "")
-        if isinstance(value, Row | tuple | list | dict):
-            return show(value, kind, self.zone)
+        if isinstance(kind, PointInTimeType):
+            return java_time(value)
         return show(value, kind, self.zone)
 
 

@@ -14,7 +14,7 @@ from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOpe
 from penstock.runtime.operators.table.over import OverOperator
 from penstock.runtime.operators.table.rank import RankOperator
 from penstock.runtime.operators.table.sessions import SessionTableOperator
-from penstock.runtime.operators.table.timed import TemporalSortOperator
+from penstock.runtime.operators.table.timed import FirstRowOperator, TemporalSortOperator
 from penstock.runtime.operators.table.timed_joins import (
     IntervalJoinTableOperator,
     LookupJoinOperator,
@@ -39,6 +39,7 @@ TABLE_OPERATORS: dict[Any, Any] = {
     specs.NormalizeSpec: NormalizeOperator,
     specs.LimitSpec: LimitOperator,
     specs.MaterializeSpec: MaterializeOperator,
+    specs.FirstRowSpec: FirstRowOperator,
     specs.TemporalSortSpec: TemporalSortOperator,
     specs.OverSpec: OverOperator,
     specs.CorrelateSpec: CorrelateOperator,

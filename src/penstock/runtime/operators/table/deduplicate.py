@@ -60,9 +60,7 @@ class DeduplicateOperator(Operator):
         time = self.spec.time
         if time is None:
             return bool(before != row)
-        if self.spec.keep_last:
-            return bool(row[time] >= before[time])
-        return bool(row[time] < before[time])
+        return bool(row[time] >= before[time])
 
 
 class NormalizeOperator(DeduplicateOperator):

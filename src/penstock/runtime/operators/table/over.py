@@ -28,13 +28,20 @@ class OverOperator(TimedOperator):
         self._accumulate, self._result = loaded["accumulate"], loaded["result"]
         self._retract = loaded.get("retract")
 
+    def is_late(self, key: Any, time: int) -> bool:
+        """Tell whether a row comes too late: a bounded frame knows up to where it has worked."""
+        if self.spec.preceding is None:
+            return super().is_late(key, time)
+        held: Any = self._table.get(key)
+        return held is not None and time <= held[2]
+
     def take(self, key: Any, rows: list[Any], time: int) -> None:
         """Work on the rows of a key that have the same time."""
         spec = self.spec
         if spec.preceding is None:
             out = self._unbounded(key, rows)
         elif spec.unit == "ROWS":
-            out = self._by_rows(key, rows)
+            out = self._by_rows(key, rows, time)
         else:
             out = self._by_range(key, rows, time)
         self.scope.timestamp = time
@@ -59,9 +66,9 @@ class OverOperator(TimedOperator):
 
     def _frame(self, key: Any) -> tuple[Any, list[Any]]:
         held: Any = self._table.get(key)
-        return (self._create(), []) if held is None else held
+        return (self._create(), []) if held is None else held[:2]
 
-    def _by_rows(self, key: Any, rows: list[Any]) -> list[Any]:
+    def _by_rows(self, key: Any, rows: list[Any], time: int) -> list[Any]:
         acc, frame = self._frame(key)
         assert self._retract is not None
         out = []
@@ -71,7 +78,7 @@ class OverOperator(TimedOperator):
             if len(frame) > self.spec.preceding + 1:
                 acc = self._retract(acc, frame.pop(0))
             out.append(row + self._result(acc))
-        self._table.put(key, (acc, frame))
+        self._table.put(key, (acc, frame, time))
         return out
 
     def _by_range(self, key: Any, rows: list[Any], time: int) -> list[Any]:
@@ -86,6 +93,6 @@ class OverOperator(TimedOperator):
             acc = self._retract(acc, frame[gone][1])
             gone += 1
         del frame[:gone]
-        self._table.put(key, (acc, frame))
+        self._table.put(key, (acc, frame, time))
         result = self._result(acc)
         return [row + result for row in rows]

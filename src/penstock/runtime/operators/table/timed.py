@@ -12,6 +12,7 @@ from typing import Any
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.table.programs import load_program
 from penstock.runtime.state.pane_tables import PaneListTable
+from penstock.runtime.state.tables import ValueTable
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -52,11 +53,15 @@ class TimedOperator(Operator):
             if row[position] is None:
                 continue
             time = row_time(row[position])
-            if time <= self.watermark:
+            if self.is_late(key, time):
                 self._dropped.inc()
                 continue
             waiting.add((key, time), row)
             timers.register(time, (key, time))
+
+    def is_late(self, key: Any, time: int) -> bool:
+        """Tell whether a row of this time comes too late."""
+        return time <= self.watermark
 
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Hand over the rows of a time that the watermark has passed."""
@@ -73,6 +78,27 @@ class TimedOperator(Operator):
 
     def on_other_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """React to a timer that is not of waiting rows."""
+
+
+class FirstRowOperator(TimedOperator):
+    """The first row of each key by its time: known once the watermark has passed it."""
+
+    def open(self) -> None:
+        """Get the state."""
+        assert self.backend is not None
+        self._sent: ValueTable = self.backend.table("sent", "value")
+        super().open()
+
+    def is_late(self, key: Any, time: int) -> bool:
+        """Tell whether a row comes too late, or behind the first one of its key."""
+        return time <= self.watermark or key in self._sent.data
+
+    def take(self, key: Any, rows: list[Any], time: int) -> None:
+        """Send the first row of a key, unless it has one already."""
+        if key not in self._sent.data:
+            self._sent.put(key, True)
+            self.scope.timestamp = time
+            self.emit(rows[0])
 
 
 class TemporalSortOperator(TimedOperator):
