@@ -23,8 +23,9 @@ from typing import Any
 from penstock.common import JobExecutionResult, JobID, JobStatus
 from penstock.common.options import BATCH_BYTES, BATCH_RECORDS, IGNORE_UNCLAIMED, RECOVERY_PATH
 from penstock.core.io import ReadLimit
-from penstock.errors import JobCancelledError
+from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.execution.interrupt import interrupted
 from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
@@ -317,6 +318,7 @@ class LocalJobHandle(JobHandle):
 
     def __init__(self, request: JobRequest) -> None:
         self.job_id = uuid.uuid4().hex
+        self._name = request.job_name
         self._folder = process_folder().make("job")
         settings = request.configuration
         self._job = LocalJob(
@@ -342,7 +344,15 @@ class LocalJobHandle(JobHandle):
 
     def wait(self) -> JobExecutionResult:
         """Wait until the job has ended, and return its result."""
-        self._thread.join()
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.cancel()
+            self._thread.join()
+            raise interrupted(self._name) from None
+        if isinstance(self._error, PenstockError):
+            # The frames that led here are Penstock's own: they tell the user nothing.
+            raise self._error.with_traceback(None) from None
         if self._error is not None:
             raise self._error
         if self._job.coordinator.cancelled:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -256,3 +258,38 @@ def test_executor_cancels() -> None:
         handle.wait()
     assert time.monotonic() - began < 5
     assert handle.status() is JobStatus.CANCELED
+
+
+FAILING = """
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+
+
+def check(n):
+    raise ValueError("three")
+
+
+configuration = Configuration().set_string("execution.target", "in-process")
+env = StreamExecutionEnvironment.get_execution_environment(configuration)
+env.from_collection([1]).map(check).print()
+env.execute()
+"""
+
+
+def test_an_error_is_shown_without_what_led_to_it(tmp_path: Path) -> None:
+    program = tmp_path / "failing.py"
+    program.write_text(FAILING)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    head, _, error = done.stderr.partition("penstock.errors.")
+    assert error == (
+        "UserFunctionError: check() of operator 'Map' raised ValueError: three\n"
+        f"  where: operator 'Map', built at {program}:12\n"
+        "  got:   record 1\n"
+        "  to do: correct the function, or catch the exception inside it\n"
+        "Traceback (most recent call last):\n"
+        f'  File "{program}", line 7, in check\n'
+        '    raise ValueError("three")\n'
+        "ValueError: three\n"
+    )
+    assert head.startswith("Traceback (most recent call last):\n")
+    assert "runtime" not in head and "direct cause" not in head
