@@ -6,7 +6,7 @@ BENCH  ?= bench.growth bench.compare
 QUICK  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo demo-kafka chaos-connectors format lint options check test bench clean
+.PHONY: help setup java demo demo-kafka chaos-connectors format lint options check test bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,9 +47,12 @@ test: lint java ## lint, and all tests; quick ones first, those on Spark last
 bench: $(VENV)/.dev java ## measure beside the peers, which it installs (QUICK=1: in some minutes)
 	@for module in $(BENCH); do echo "== $$module"; $(PY) -m $$module $(if $(QUICK),--quick) || exit 1; done
 
+docs: $(VENV)/.dev ## build the documentation as a site in site/, links checked
+	$(PY) -m mkdocs build --strict --quiet
+
 clean: ## remove the environment and everything that was generated
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf dist build spark-warehouse metastore_db derby.log
+	rm -rf dist build site spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
