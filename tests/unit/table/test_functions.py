@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from penstock.errors import EvaluationError
 from penstock.graph.relational.codegen.aggregates import aggregate_program
-from penstock.graph.relational.codegen.chunks import calc
+from penstock.graph.relational.codegen.chunks import Session, calc
 from penstock.graph.relational.codegen.program import FixedContext
 from penstock.graph.relational.expressions import (
     AggregateCall,
@@ -76,7 +76,7 @@ def cases(name: str) -> Iterator[Any]:
 SCALAR_FILES = [
     path.stem
     for path in sorted(CASES.glob("*.txt"))
-    if path.stem not in ("aggregate", "documented")
+    if path.stem not in ("aggregate", "documented", "zone")
 ]
 
 
@@ -84,9 +84,9 @@ def bind(text: str) -> Expr:
     return ExpressionBinder(Scope([]), lambda name: None).bind(parse_expression(text))
 
 
-def shown(expr: Expr, row: tuple[Any, ...]) -> str | None:
-    loaded = calc([cast(expr, STRING)], None, len(row)).load(FixedContext(now=NOW))
-    return loaded["calc"]([row])[0][0]
+def shown(expr: Expr, row: tuple[Any, ...], zone: str = "UTC") -> str | None:
+    program = calc([cast(expr, STRING)], None, len(row), session=Session(zone=zone))
+    return program.load(FixedContext(now=NOW))["calc"]([row])[0][0]
 
 
 def recorded(value: str | None) -> str:
@@ -102,6 +102,13 @@ def test_a_function_has_the_type_and_value_that_flink_gave(case: Case) -> None:
             shown(expr, (None,))
     else:
         assert recorded(shown(expr, (None,))) == case.value
+
+
+@pytest.mark.parametrize("case", list(cases("zone")))
+def test_a_session_in_another_zone_shows_its_times(case: Case) -> None:
+    expr = bind(case.text)
+    assert expr.type.as_summary_string() == case.type
+    assert recorded(shown(expr, (None,), "Asia/Shanghai")) == case.value
 
 
 def with_columns(expr: Expr) -> tuple[Expr, list[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -120,6 +121,14 @@ def test_rows_go_in_and_out_as_rows(env: TableEnvironment) -> None:
     env.create_temporary_function("first_of", udf(lambda row: row.n, result_type="BIGINT"))
     sql = "SELECT pair(id, words).s, first_of(pair(id, words)) FROM t WHERE id = 2"
     assert rows(env, sql) == [("C", 2)]
+
+
+def test_results_take_the_form_of_the_declared_type(env: TableEnvironment) -> None:
+    env.create_temporary_function("money", udf(lambda x: x / 3, result_type="DECIMAL(10, 2)"))
+    env.create_temporary_function("narrow", udf(lambda x: 0.1, result_type="FLOAT"))
+    env.create_temporary_function("is_two", udf(lambda x: x // 2, result_type="BOOLEAN"))
+    sql = "SELECT money(w), narrow(id) = CAST(0.1 AS FLOAT), NOT is_two(id) FROM t WHERE id = 2"
+    assert rows(env, sql) == [(Decimal("0.50"), True, False)]
 
 
 def test_a_table_function_is_joined(env: TableEnvironment) -> None:

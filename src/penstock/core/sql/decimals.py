@@ -11,6 +11,7 @@ from decimal import (
     Decimal,
     InvalidOperation,
 )
+from typing import Any
 
 from penstock.errors import EvaluationError
 
@@ -117,3 +118,10 @@ def from_float(value: float, precision: int, quantum: Decimal) -> Decimal | None
 def from_float32(value: float, precision: int, quantum: Decimal) -> Decimal | None:
     """Return the number that a FLOAT is, widened to a DOUBLE as in Java."""
     return from_float(value, precision, quantum)
+
+
+def of_user(value: Any, precision: int, quantum: Decimal) -> Decimal | None:
+    """Return what a user's function gave as a number with the declared scale; NULL stays."""
+    if value is None:
+        return None
+    return fitted(value if isinstance(value, int) else Decimal(str(value)), precision, quantum)

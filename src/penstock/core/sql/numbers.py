@@ -30,6 +30,11 @@ def float32(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
+def float32_or_null(value: float | None) -> float | None:
+    """Return what a user's function gave as a FLOAT; NULL stays."""
+    return None if value is None else float32(value)
+
+
 def _no_division() -> EvaluationError:
     return EvaluationError(
         "Division by zero", todo="test the divisor, for instance with NULLIF(divisor, 0)"

@@ -36,6 +36,7 @@ from penstock.graph.relational.types import (
     BooleanType,
     CharacterType,
     DecimalType,
+    FloatType,
     IntegralType,
     LocalZonedTimestampType,
     LogicalType,
@@ -350,6 +351,11 @@ class Emitter:
         if isinstance(expr.type, BooleanType):
             # Three-valued code asks `is False`, which 0 and numpy's booleans are not.
             return f"{self.library('casts.boolean_or_null')}({call})"
+        if isinstance(expr.type, DecimalType):
+            quantum, digits = self.quantum(expr.type.scale), expr.type.precision
+            return f"{self.library('decimals.of_user')}({call}, {digits}, {quantum})"
+        if isinstance(expr.type, FloatType):
+            return f"{self.library('numbers.float32_or_null')}({call})"
         return call
 
     # --- conditions ------------------------------------------------------------------------------
