@@ -38,7 +38,7 @@ class MapTypeInfo(TypeInformation):
         return {key.from_internal_type(k): value.from_internal_type(v) for k, v in obj.items()}
 
     def __str__(self) -> str:
-        return f"Map<{self.key_type_info}, {self.value_type_info}>"
+        return f"MapTypeInfo<{self.key_type_info}, {self.value_type_info}>"
 
 
 class TupleTypeInfo(TypeInformation):
@@ -90,7 +90,7 @@ class RowTypeInfo(TypeInformation):
         self, field_types: Sequence[TypeInformation], field_names: Sequence[str] | None = None
     ) -> None:
         self.field_types = list(field_types)
-        self.field_names = list(field_names or (f"f{i}" for i in range(len(self.field_types))))
+        self.field_names = list(field_names or _default_names(len(self.field_types)))
         if len(self.field_names) != len(self.field_types):
             raise TypeMismatchError(
                 "a row needs as many names as types",
@@ -149,8 +149,14 @@ class RowTypeInfo(TypeInformation):
         raise TypeMismatchError("not a row", where=str(self), got=show_value(obj))
 
     def __str__(self) -> str:
+        if self.field_names == _default_names(len(self.field_types)):
+            return f"RowTypeInfo({', '.join(map(str, self.field_types))})"
         pairs = zip(self.field_names, self.field_types, strict=True)
         return f"RowTypeInfo({', '.join(f'{name}: {field}' for name, field in pairs)})"
+
+
+def _default_names(count: int) -> list[str]:
+    return [f"f{i}" for i in range(count)]
 
 
 class PojoTypeInfo(TypeInformation):

@@ -157,7 +157,7 @@ _MICROS = 1_000_000
 class DateTypeInfo(_NamedTypeInfo):
     """Dates; inside, days since 1970-01-01."""
 
-    name = "Date"
+    name = "DateTypeInfo"
     python_types = (datetime.date,)
 
     def need_conversion(self) -> bool:
@@ -173,7 +173,7 @@ class DateTypeInfo(_NamedTypeInfo):
 class TimeTypeInfo(_NamedTypeInfo):
     """Times of day; inside, microseconds since midnight."""
 
-    name = "Time"
+    name = "TimeTypeInfo"
     python_types = (datetime.time,)
 
     def need_conversion(self) -> bool:
@@ -197,7 +197,7 @@ class TimeTypeInfo(_NamedTypeInfo):
 class TimestampTypeInfo(_NamedTypeInfo):
     """Datetimes; inside, microseconds since the epoch. One without a zone means local time."""
 
-    name = "Timestamp"
+    name = "TimestampTypeInfo"
     python_types = (datetime.datetime,)
 
     def need_conversion(self) -> bool:
@@ -275,16 +275,7 @@ class ElementsTypeInfo(TypeInformation):
         return f"{type(self).__name__}<{self.elem_type}>"
 
 
-_PRIMITIVES = {
-    "Boolean": "boolean",
-    "Byte": "byte",
-    "Short": "short",
-    "Integer": "int",
-    "Long": "long",
-    "Float": "float",
-    "Double": "double",
-    "Character": "char",
-}
+_PRIMITIVES = ("Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double", "Character")
 
 
 def _check_element(elem_type: TypeInformation, names: Sequence[str], kind: str) -> None:
@@ -302,13 +293,10 @@ class PrimitiveArrayTypeInfo(ElementsTypeInfo):
     python_types: tuple[type, ...] = (list, tuple, array.array)
 
     def __init__(self, elem_type: TypeInformation) -> None:
-        _check_element(elem_type, list(_PRIMITIVES), "a primitive array")
+        _check_element(elem_type, _PRIMITIVES, "a primitive array")
         super().__init__(elem_type)
         if str(elem_type) == "Byte":
             self.python_types = (bytes, bytearray, *self.python_types)
-
-    def __str__(self) -> str:
-        return f"{_PRIMITIVES[str(self.elem_type)]}[]"
 
 
 class BasicArrayTypeInfo(ElementsTypeInfo):
@@ -331,6 +319,3 @@ class ListTypeInfo(ElementsTypeInfo):
     """Lists."""
 
     python_types = (list, tuple)
-
-    def __str__(self) -> str:
-        return f"List<{self.elem_type}>"

@@ -47,8 +47,6 @@ class Row:
     ('Alice', 11, 'Alice')
     >>> "name" in row
     True
-    >>> print(row)
-    +I[Alice, 11]
 
     A row of names makes rows that have these names:
 

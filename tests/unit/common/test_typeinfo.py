@@ -31,18 +31,18 @@ ALL = {
     "BigInteger": Types.BIG_INT(),
     "BigDecimal": Types.BIG_DEC(),
     "Instant": Types.INSTANT(),
-    "Date": Types.SQL_DATE(),
-    "Time": Types.SQL_TIME(),
-    "Timestamp": Types.SQL_TIMESTAMP(),
+    "DateTypeInfo": Types.SQL_DATE(),
+    "TimeTypeInfo": Types.SQL_TIME(),
+    "TimestampTypeInfo": Types.SQL_TIMESTAMP(),
     "PickledByteArrayTypeInfo": Types.PICKLED_BYTE_ARRAY(),
-    "RowTypeInfo(f0: String, f1: Integer)": Types.ROW([Types.STRING(), Types.INT()]),
+    "RowTypeInfo(String, Integer)": Types.ROW([Types.STRING(), Types.INT()]),
     "RowTypeInfo(a: String)": Types.ROW_NAMED(["a"], [Types.STRING()]),
     "TupleTypeInfo(String, Integer)": Types.TUPLE([Types.STRING(), Types.INT()]),
-    "int[]": Types.PRIMITIVE_ARRAY(Types.INT()),
+    "PrimitiveArrayTypeInfo<Integer>": Types.PRIMITIVE_ARRAY(Types.INT()),
     "BasicArrayTypeInfo<String>": Types.BASIC_ARRAY(Types.STRING()),
-    "ObjectArrayTypeInfo<Date>": Types.OBJECT_ARRAY(Types.SQL_DATE()),
-    "List<Long>": Types.LIST(Types.LONG()),
-    "Map<String, Double>": Types.MAP(Types.STRING(), Types.DOUBLE()),
+    "ObjectArrayTypeInfo<DateTypeInfo>": Types.OBJECT_ARRAY(Types.SQL_DATE()),
+    "ListTypeInfo<Long>": Types.LIST(Types.LONG()),
+    "MapTypeInfo<String, Double>": Types.MAP(Types.STRING(), Types.DOUBLE()),
 }
 
 
@@ -122,7 +122,7 @@ def test_a_row_of_the_wrong_length() -> None:
         Types.ROW([Types.INT(), Types.INT()]).to_internal_type((1, 2, 3))
     assert str(caught.value) == (
         "a row of 2 fields was expected\n"
-        "  where: RowTypeInfo(f0: Integer, f1: Integer)\n"
+        "  where: RowTypeInfo(Integer, Integer)\n"
         "  got:   (1, 2, 3)"
     )
 
@@ -164,14 +164,14 @@ def test_a_type_knows_its_python_classes(info: TypeInformation, good: Any, bad: 
         (int, "Long"),
         (str, "String"),
         (bool, "Boolean"),
-        (bytes, "byte[]"),
+        (bytes, "PrimitiveArrayTypeInfo<Byte>"),
         (decimal.Decimal, "BigDecimal"),
-        (datetime.datetime, "Timestamp"),
-        (datetime.date, "Date"),
-        (list[int], "List<Long>"),
-        (dict[str, float], "Map<String, Double>"),
+        (datetime.datetime, "TimestampTypeInfo"),
+        (datetime.date, "DateTypeInfo"),
+        (list[int], "ListTypeInfo<Long>"),
+        (dict[str, float], "MapTypeInfo<String, Double>"),
         (tuple[str, int], "TupleTypeInfo(String, Long)"),
-        (tuple[int, ...], "List<Long>"),
+        (tuple[int, ...], "ListTypeInfo<Long>"),
         (Optional[str], "String"),  # noqa: UP045
         (str | None, "String"),
         (int | str, "PickledByteArrayTypeInfo"),
@@ -180,7 +180,7 @@ def test_a_type_knows_its_python_classes(info: TypeInformation, good: Any, bad: 
         (Types.SHORT(), "Short"),
         (
             Order,
-            "PojoType<Order, fields = [id: Long, price: Double, tags: List<String>, "
+            "PojoType<Order, fields = [id: Long, price: Double, tags: ListTypeInfo<String>, "
             "parent: PickledByteArrayTypeInfo]>",
         ),
     ],

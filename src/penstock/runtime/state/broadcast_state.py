@@ -30,7 +30,7 @@ class BroadcastStateHandle(BroadcastState[Any, Any]):
         self.table.put(_WHOLE, key, value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+        for key, value in dict(dict_value).items():
             self.table.put(_WHOLE, key, value)
 
     def remove(self, key: Any) -> None:

@@ -168,7 +168,7 @@ class MapStateHandle(_Handle, MapState[Any, Any]):
         self._table.put(self._context.key, key, value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+        for key, value in dict(dict_value).items():
             self._table.put(self._context.key, key, value)
 
     def remove(self, key: Any) -> None:
