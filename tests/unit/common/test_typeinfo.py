@@ -121,9 +121,7 @@ def test_a_row_of_the_wrong_length() -> None:
     with pytest.raises(TypeMismatchError) as caught:
         Types.ROW([Types.INT(), Types.INT()]).to_internal_type((1, 2, 3))
     assert str(caught.value) == (
-        "a row of 2 fields was expected\n"
-        "  where: RowTypeInfo(Integer, Integer)\n"
-        "  got:   (1, 2, 3)"
+        "a row of 2 fields was expected\n  where: RowTypeInfo(Integer, Integer)\n  got:   (1, 2, 3)"
     )
 
 
