@@ -30,6 +30,8 @@ PROGRAM = Path(__file__).with_name("program.py")
 SERVERS = ("kafka", "mariadb", "postgres")
 #: How long a round may take; whoever takes longer hangs.
 ROUND_SECONDS = 420.0
+#: How long a job may take to write its first record.
+START_SECONDS = 120.0
 #: How long a job may take to end when it is interrupted.
 INTERRUPT_SECONDS = 60.0
 
@@ -110,7 +112,7 @@ class Round:
 
     def run(self, trouble: Trouble) -> None:
         """Run the job through its trouble; raise what is wrong in the end."""
-        watcher = Watcher(self._kafka, f"{self._name}-out")
+        watcher = self._watcher = Watcher(self._kafka, f"{self._name}-out")
         watcher.start()
         writer = threading.Thread(target=self._write_numbers, daemon=True)
         writer.start()
@@ -119,6 +121,8 @@ class Round:
         expected = expected_texts(self._records)
         watcher.finish(len(expected))
         self._compare(watcher, expected)
+
+    _watcher: Watcher
 
     def _live_through(self, trouble: Trouble) -> None:
         began = time.monotonic()
@@ -179,7 +183,10 @@ class Round:
             _kill(family)
 
     def _interrupt(self, process: subprocess.Popen[bytes]) -> None:
-        """End the job as a user does, while the broker does not answer."""
+        """End the job as a user does, at work and while the broker does not answer."""
+        at_work = time.monotonic() + START_SECONDS
+        while not self._watcher.seen and time.monotonic() < at_work and process.poll() is None:
+            time.sleep(0.1)
         kafka = self._servers["kafka"]
         kafka.pause()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import Any
 
 import pytest
@@ -78,6 +79,19 @@ def test_the_library_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch
         "the Kafka connectors need the package confluent-kafka\n"
         "  to do: install it: pip install 'penstock[kafka]'"
     )
+
+
+def test_a_broker_that_is_away_is_reported_once_a_minute() -> None:
+    told = client.NotAgain()
+
+    def passes(text: str, at: float) -> bool:
+        record = logging.LogRecord("kafka", logging.ERROR, "", 0, text, (), None)
+        record.created = at
+        return told.filter(record)
+
+    refused = "FAIL [rdkafka#producer-1] [thrd:127.0.0.1:9092/bootstrap]: Connection refused"
+    assert [passes(refused, at) for at in (0.0, 0.1, 59.0, 60.5, 61.0)] == [1, 0, 0, 1, 0]
+    assert passes("OFFSET reset to the beginning", 61.0)
 
 
 def test_a_source_says_what_it_lacks() -> None:

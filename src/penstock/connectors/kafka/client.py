@@ -11,7 +11,28 @@ from typing import Any
 
 from penstock.errors import ConfigurationError, PenstockError
 
-_logger = logging.getLogger("penstock.kafka")
+
+class NotAgain(logging.Filter):
+    """Let a message through once a minute: a broker that is away is reported at every attempt."""
+
+    _SECONDS = 60.0
+    _BEGINNING = 60
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether to write a record."""
+        beginning = record.getMessage()[: self._BEGINNING]
+        if record.created - self._told.get(beginning, -self._SECONDS) < self._SECONDS:
+            return False
+        self._told[beginning] = record.created
+        return True
+
+
+_logger = logging.getLogger("penstock.kafka.client")
+_logger.addFilter(NotAgain())
 
 #: Settings of the Java client that have no meaning here.
 _JAVA_ONLY = {
