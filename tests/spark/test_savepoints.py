@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import time
 from collections.abc import Callable
@@ -20,7 +21,8 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from penstock.errors import StateError
-from tests.spark.conftest import MakeEnvironment
+from penstock.runtime.savepoint.folders import list_savepoints
+from tests.spark.conftest import MakeEnvironment, RunProgram
 
 KEYS = "abcdefgh"
 RETAINED = {"execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION"}
@@ -156,3 +158,40 @@ def test_a_retained_checkpoint_goes_on_with_another_program(
     wait_for(client, 32)
     ended_with_drain(client, place)
     assert lines_of(place.output) == expected(4)
+
+
+def last_sums(lines: list[str]) -> dict[str, int]:
+    """Return the largest sum of each key."""
+    found: dict[str, int] = {}
+    for key, total in map(ast.literal_eval, lines):
+        found[key] = max(total, found.get(key, 0))
+    return found
+
+
+SAVEPOINTING = Path(__file__).parent / "programs" / "savepointing.py"
+
+
+@pytest.mark.timeout(900)
+def test_killed_while_a_savepoint_is_taken(run_program: RunProgram, tmp_path: Path) -> None:
+    """Driver, JVM and workers at once: what there is of savepoints is complete, the job goes on."""
+    place, other = tmp_path / "job", tmp_path / "resumed"
+    place.mkdir()
+    other.mkdir()
+    with run_program(SAVEPOINTING, place, "slow") as program:
+        # Some are complete, and another one is under way.
+        wait_until(lambda: len(list_savepoints(str(place / "savepoints"))) >= 2)
+        wait_until(lambda: len(list((place / "savepoints").iterdir())) > 2)
+        program.kill()
+    with run_program(SAVEPOINTING, place, "fast") as program:
+        program.finish()
+    whole = lines_of(place / "out")
+    assert len(whole) == 6_000
+    complete = list_savepoints(str(place / "savepoints"))
+    assert len(complete) >= 2
+    with run_program(SAVEPOINTING, other, "fast", complete[1].path) as program:
+        program.finish()
+    # What was published before the savepoint is not published again: the sums go on from there.
+    rest = lines_of(other / "out")
+    assert 0 < len(rest) < len(whole)
+    assert set(rest) <= set(whole)
+    assert last_sums(rest) == last_sums(whole)

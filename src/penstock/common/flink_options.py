@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.common.option_registry import NO_EFFECT, add_option
+from penstock.common.option_registry import MORE, NO_EFFECT, add_option
 from penstock.common.option_values import (
     AMOUNT,
     at_least,
@@ -71,15 +71,15 @@ CHECKPOINT_TIMEOUT = add_option(
     _CHECKPOINTS + "timeout",
     parse_duration,
     Duration.of_minutes(10),
-    "checkpoints have no barriers",
-    rank=NO_EFFECT,
+    "how long a savepoint may take",
+    rank=MORE,
 )
 CHECKPOINT_PAUSE = add_option(
     _CHECKPOINTS + "min-pause",
     parse_duration,
     Duration.of_millis(0),
-    "checkpoints have no barriers",
-    rank=NO_EFFECT,
+    "least time between two checkpoints, where an interval is set",
+    rank=MORE,
 )
 CHECKPOINTS_AT_ONCE = add_option(
     _CHECKPOINTS + "max-concurrent-checkpoints",
@@ -92,8 +92,8 @@ CHECKPOINT_FAILURES = add_option(
     _CHECKPOINTS + "tolerable-failed-checkpoints",
     AMOUNT,
     0,
-    "checkpoints have no barriers",
-    rank=NO_EFFECT,
+    "how often in a row output may fail to be published before the job does",
+    rank=MORE,
 )
 UNALIGNED = add_option(
     _CHECKPOINTS + "unaligned.enabled",

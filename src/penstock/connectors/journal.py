@@ -11,10 +11,15 @@ import os
 import uuid
 from typing import Any
 
+#: Ends the name of a file that is being written.
+UNFINISHED = ".tmp"
+#: The name of a numbering. It does not go into savepoints.
+NUMBERING_FILE = "numbering.json"
+
 
 def replace_file(path: str, data: bytes) -> None:
     """Create or replace a file; a reader sees the old content or the new, never a part."""
-    unfinished = path + ".tmp"
+    unfinished = path + UNFINISHED
     with open(unfinished, "wb") as file:
         file.write(data)
     os.replace(unfinished, path)
@@ -65,11 +70,12 @@ def numbering_of(directory: str, *, fresh: bool) -> str:
     """Return the name of the numbering of batches that a sink's folder belongs to.
 
     Whoever keeps batch numbers outside the folder keeps this name with them: a job that begins
-    anew, or from a savepoint, counts its batches from zero again.
+    anew counts its batches from zero again, and one that begins from a savepoint may count again
+    what the job that left the savepoint has counted since.
 
     :param fresh: the job starts anew: it is not the numbering that is there, if there is one.
     """
-    journal = Journal(directory, "numbering.json")
+    journal = Journal(directory, NUMBERING_FILE)
     known = None if fresh else journal.read()
     if known is None:
         known = {"name": uuid.uuid4().hex}

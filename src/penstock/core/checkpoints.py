@@ -28,9 +28,16 @@ class CheckpointTimes:
     at_end_only: bool = False
 
     @classmethod
-    def of(cls, interval: Duration | None, *, batch_mode: bool = False) -> CheckpointTimes:
-        """Return what a job's checkpoint interval says."""
-        return cls(None if interval is None else interval.to_millis(), batch_mode)
+    def of(
+        cls, interval: Duration | None, pause: Duration | None = None, *, batch_mode: bool = False
+    ) -> CheckpointTimes:
+        """Return what a job's settings say.
+
+        :param pause: least time between two checkpoints: a longer interval, in effect.
+        """
+        if interval is None:
+            return cls(None, batch_mode)
+        return cls(max(interval.to_millis(), 0 if pause is None else pause.to_millis()), batch_mode)
 
     def passed(self, last: int | None, now: int) -> bool:
         """Tell whether a batch is a checkpoint.

@@ -28,6 +28,8 @@ ACCUMULATORS = 4
 METRICS = 5
 #: To a slot: write your state to the savepoint in this folder. From it: what it wrote.
 SAVEPOINT = 6
+#: Bytes that a slot has written, by operator, and what its whole state weighs.
+STATE_SIZE = 7
 
 #: What an envelope of several records may weigh.
 ENVELOPE_BYTES = 4 << 20

@@ -15,6 +15,7 @@ from penstock.runtime.envelope import (
     LEVEL0_STATE,
     METRICS,
     SAVEPOINT,
+    STATE_SIZE,
     TIMER,
     Header,
     body_of,
@@ -50,6 +51,8 @@ class BatchReport:
     metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
     #: By task, what it wrote to the batch's savepoint; or why it could not.
     savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
+    #: By slot, the bytes that it has written by operator, and what its whole state weighs.
+    sizes: dict[Place, tuple[dict[str, int], int]] = field(default_factory=dict)
 
     @classmethod
     def collect(cls, payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
@@ -64,6 +67,9 @@ class BatchReport:
             body = body_of(payload)
             if header.kind == SAVEPOINT:
                 report.savepoint[_task(header, uids)] = pickle.loads(body)
+                continue
+            if header.kind == STATE_SIZE:
+                report.sizes[_task(header, uids)] = pickle.loads(body)
                 continue
             if header.kind == TIMER:
                 report.timers[_task(header, uids)] = pickle.loads(body)

@@ -10,7 +10,14 @@ from penstock.graph.specs import Broadcast
 from penstock.runtime.cache import TASKS, TaskCache, discard
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import job_id_of
-from penstock.runtime.envelope import SAVEPOINT, Header, body_of, header_of, unpack_chunk
+from penstock.runtime.envelope import (
+    SAVEPOINT,
+    STATE_SIZE,
+    Header,
+    body_of,
+    header_of,
+    unpack_chunk,
+)
 from penstock.runtime.job import Job
 from penstock.runtime.savepoint.format import Part
 from penstock.runtime.savepoint.program import describe_program
@@ -58,7 +65,10 @@ def run_slot(
             instance.log.catch_up(store, instance.task)
         _resume(job, instance, store)
         savepoint = _run_batch(instance.task, payloads, _broadcast_edges(job, level))
-        instance.log.append(store, instance.task)
+        written = instance.log.append(store, instance.task)
+        if written:
+            report = pickle.dumps((written, instance.log.weight), PROTOCOL)
+            instance.task.outbox.send_to_sink(STATE_SIZE, level, slot, report)
         if savepoint is not None:
             _save(job, level, instance.task, savepoint)
         rows = instance.task.outbox.rows

@@ -27,7 +27,7 @@ from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.sink import SinkOperator
 from penstock.runtime.outputs import Consumer, LocalConsumer, Output
 from penstock.runtime.scope import Scope
-from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.state.backends import make_backend
 from penstock.runtime.trace import Tracer, is_traced
 
 #: Where those parts of a task stand among the operators of a delta that belong to no operator:
@@ -84,7 +84,9 @@ class Task:
         spec = cloudpickle.loads(cloudpickle.dumps(op.spec))
         plan = PlanOperator(**{**vars(op), "spec": spec})
         scope = self.scope
-        backend = KeyedBackend(op.describe(), lambda: scope.time) if spec.keyed else None
+        backend = None
+        if spec.keyed:
+            backend = make_backend(op.describe(), lambda: scope.time, self._plan.settings)
         context = OperatorRuntimeContext(
             plan, self.subtask, backend, self.scope, self._plan.settings, self._plan.batch_mode
         )

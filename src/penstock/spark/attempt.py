@@ -8,6 +8,7 @@ import uuid
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from penstock.common.flink_options import CHECKPOINT_PAUSE
 from penstock.common.options import CHECKPOINT_INTERVAL
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.errors import JobFailedError, PenstockError
@@ -56,12 +57,13 @@ class Attempt:
         #: The first thing that went wrong in a call from Spark.
         self._call_failure: BaseException | None = None
         interval = CHECKPOINT_INTERVAL.read(request.configuration)
+        pause = CHECKPOINT_PAUSE.read(request.configuration)
         self.coordinator = Coordinator(
             request.plan,
             folder.penstock,
             job_id=folder.job_id,
             last_committed=folder.last_committed(),
-            publish_interval_ms=CheckpointTimes.of(interval).interval,
+            publish_interval_ms=CheckpointTimes.of(interval, pause).interval,
             opening_batch=True,
             attempt=number,
         )

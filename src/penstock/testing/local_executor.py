@@ -30,10 +30,10 @@ from penstock.execution.process_folder import process_folder
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
 from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING
-from penstock.runtime.coordinator.coordinator import Coordinator, time_ms
+from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.runtime.coordinator.limits import BatchLimits
-from penstock.runtime.coordinator.offsets import Offset
+from penstock.runtime.coordinator.offsets import Offset, time_ms
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.job import dump_job, load_job, with_settings
 from penstock.runtime.savepoint.resume import resumed_from

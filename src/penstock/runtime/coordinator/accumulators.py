@@ -1,11 +1,13 @@
-"""Totals of accumulators over the subtasks of a job."""
+"""Totals of accumulators and readings of metrics over the subtasks of a job."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.core.functions import Accumulator
+from penstock.runtime.coordinator.records import JobState
+from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.report import Place
 
 
@@ -22,3 +24,19 @@ def accumulator_values(
                 # A copy: what a record holds must stay as it was written.
                 totals[name] = accumulator.clone()
     return {name: total.get_local_value() for name, total in totals.items()}
+
+
+def all_accumulators(state: JobState, sources: Sequence[HostedSource]) -> dict[str, Any]:
+    """Return the values of the accumulators of tasks and of functions in the user's process."""
+    held = dict(state.accumulators)
+    for source in sources:
+        held.update(source.accumulators())
+    return accumulator_values(held)
+
+
+def all_metrics(state: JobState, sources: Sequence[HostedSource]) -> dict[str, Any]:
+    """Return the readings of the metrics of both, by full name."""
+    by_subtask = sorted(state.metrics.items(), key=lambda entry: entry[0])
+    readings = [readings for _, readings in by_subtask]
+    readings += [source.metrics() for source in sources]
+    return {name: value for each in readings for name, value in each.items()}

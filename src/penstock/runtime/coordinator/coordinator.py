@@ -9,18 +9,19 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.common.options import JOB_PARAMETERS, PENDING_CHECKPOINTS
+from penstock.common.options import JOB_PARAMETERS
 from penstock.core.io import BatchRead, Position
 from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
-from penstock.runtime.coordinator.accumulators import accumulator_values
+from penstock.runtime.coordinator.accumulators import all_accumulators, all_metrics
 from penstock.runtime.coordinator.alignment import bounded, held_back
 from penstock.runtime.coordinator.control import (
     due_timers,
 )
 from penstock.runtime.coordinator.feedback import offer_feedback
+from penstock.runtime.coordinator.history import CheckpointFacts, CheckpointHistory
 from penstock.runtime.coordinator.limits import BatchLimits
-from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset
+from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset, time_ms
 from penstock.runtime.coordinator.planning import SourceShare, plan_source
 from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
@@ -36,11 +37,6 @@ _PATIENCE_SECONDS = 5.0
 _PUBLISHING_SECONDS = 30.0
 #: How often somebody who waits for the publisher looks whether the job was cancelled.
 _LOOK_SECONDS = 0.1
-
-
-def time_ms() -> int:
-    """Return the system's time in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class Coordinator:
@@ -82,7 +78,7 @@ class Coordinator:
     ) -> None:
         self.finished = threading.Event()
         self.failure: BaseException | None = None
-        self.cancelled = False
+        self.cancelled = self._closed = False
         self._plan = plan
         self._job_id = job_id
         self._clock = clock
@@ -95,13 +91,14 @@ class Coordinator:
         self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
         self._log = RecordLog(self._directory)
         self._savepoints = Savepoints(plan, self._directory, job_id)
+        self._history = CheckpointHistory(self._directory)
         self._publisher = Publisher(
             plan,
             self._directory,
             self._log,
             job_id=job_id,
             interval_ms=publish_interval_ms,
-            max_pending=PENDING_CHECKPOINTS.read(settings),
+            settings=settings,
             stopping=self._is_stopping,
             on_published=self._note_published,
             on_failure=self._fail,
@@ -113,7 +110,6 @@ class Coordinator:
         self._lock = threading.RLock()
         self._failing = threading.Lock()
         self._news = threading.Event()
-        self._closed = False
         self._opening, self._attempt = opening_batch, attempt
         self._time = 0
         #: The engine's batch 0: numbers go on behind those of the run that this one goes on from.
@@ -147,19 +143,17 @@ class Coordinator:
         self._closed = True
         self._publisher.close()
 
+    def checkpoints(self) -> list[CheckpointFacts]:
+        """Return the last checkpoints, the latest last."""
+        return self._history.entries()
+
     def accumulators(self) -> dict[str, Any]:
         """Return the values of the accumulators after the last recorded batch, by name."""
-        held = dict(self._state.accumulators)
-        for source in list(self._sources.values()):
-            held.update(source.accumulators())
-        return accumulator_values(held)
+        return all_accumulators(self._state, list(self._sources.values()))
 
     def metrics(self) -> dict[str, Any]:
         """Return the readings of the metrics after the last recorded batch, by full name."""
-        by_subtask = sorted(self._state.metrics.items(), key=lambda entry: entry[0])
-        readings = [readings for _, readings in by_subtask]
-        readings += [source.metrics() for source in list(self._sources.values())]
-        return {name: value for each in readings for name, value in each.items()}
+        return all_metrics(self._state, list(self._sources.values()))
 
     def _start(self) -> None:
         last = self._logged
@@ -305,6 +299,7 @@ class Coordinator:
             state = self._state_at(start)
             self._time = max(self._time, end["time"])
             self._planned_end = end
+            self._history.begin(self._clock())
             offer_feedback(self._plan, self._sources, state, ended_sources(start))
             reads = [
                 read
@@ -327,6 +322,7 @@ class Coordinator:
             end = self._planned_end
             record = BatchRecord(number, end, report.committables, state, report.savepoint)
             self._log.write(record)
+            self._history.add(report, self._clock())
             self._state = state
             if self._opening:
                 self._begin_receiving()
@@ -344,6 +340,7 @@ class Coordinator:
             or CONTROL in start["control"]
             or self._publisher.is_due(self._now())
         ):
+            self._history.close(self._logged, start["control"].get(CONTROL, {}).get("folder"))
             self._publisher.request(self._logged, start["time"])
 
     def _note_published(self, batch_id: int, end: Offset) -> None:

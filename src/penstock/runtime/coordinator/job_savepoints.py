@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from penstock.common.flink_options import CHECKPOINT_TIMEOUT
 from penstock.common.options import SAVEPOINT_DIR
 from penstock.errors import ConfigurationError, StateError
 from penstock.runtime.coordinator.coordinator import Coordinator
@@ -42,4 +43,14 @@ class JobSavepoints:
                 "no savepoint can be taken: the job does not run",
                 todo="ask again when its status is RUNNING",
             )
-        return coordinator.trigger_savepoint(target, stop=stop, drain=drain).result()
+        timeout = CHECKPOINT_TIMEOUT.read(self._settings).to_millis() / 1000
+        done = coordinator.trigger_savepoint(target, stop=stop, drain=drain)
+        try:
+            return done.result(timeout)
+        except TimeoutError:
+            raise StateError(
+                "the savepoint is not complete in time; the job goes on with it",
+                where=f"configuration key {CHECKPOINT_TIMEOUT.key}",
+                got=f"{timeout:g} s",
+                todo="wait for the folder to get its _metadata, or set a longer time",
+            ) from None

@@ -14,6 +14,7 @@ tasks that asked to be visited at a time that has come. An absent part is empty.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,3 +42,8 @@ def as_json(value: Any) -> Any:
     :raises TypeError: if it is no JSON.
     """
     return json.loads(json.dumps(value))
+
+
+def time_ms() -> int:
+    """Return the system's time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+from penstock.common.flink_options import CHECKPOINT_FAILURES
+from penstock.common.options import PENDING_CHECKPOINTS
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.io import Committable, Committer, CommitterContext
 from penstock.errors import PenstockError, SinkError
@@ -24,12 +28,16 @@ from penstock.runtime.coordinator.storage import JobDirectory
 
 _logger = logging.getLogger(__name__)
 
+#: Seconds before what could not be published is tried again, at most.
+_LONGEST_PAUSE = 10.0
+
 
 class Publisher:
     """The committers of a job, and the thread that calls them.
 
     :param interval_ms: publish with checkpoints only, several batches together; None: every batch.
-    :param max_pending: how many checkpoints may wait.
+    :param settings: how many checkpoints may wait, and how often in a row one may fail before the
+        job does.
     :param stopping: tells whether the job has been told to end.
     :param on_published: called by the publishing thread with the end of each published batch.
     :param on_failure: called by the publishing thread with what a committer raised.
@@ -43,7 +51,7 @@ class Publisher:
         *,
         job_id: str,
         interval_ms: int | None,
-        max_pending: int,
+        settings: Mapping[str, Any],
         stopping: Callable[[], bool] = lambda: False,
         on_published: Callable[[int, Offset], None] = lambda batch_id, end: None,
         on_failure: Callable[[BaseException], None] = lambda error: None,
@@ -53,7 +61,9 @@ class Publisher:
         self._log = log
         self._job_id = job_id
         self._checkpoints = CheckpointTimes(interval_ms)
-        self._max_pending = max_pending
+        self._max_pending = PENDING_CHECKPOINTS.read(settings)
+        self._tolerable = CHECKPOINT_FAILURES.read(settings)
+        self._failures = 0  # in a row
         self._stopping = stopping
         self._on_published = on_published
         self._on_failure = on_failure
@@ -98,17 +108,17 @@ class Publisher:
         """Tell whether there has been a checkpoint since something was to be published."""
         return self._checkpoints.passed(self._last_time, now)
 
-    def request(self, up_to: int, time: int | None = None) -> None:
+    def request(self, up_to: int, at: int | None = None) -> None:
         """Have all batches up to one that the engine has committed published, and return at once.
 
-        :param time: processing time of that batch.
+        :param at: processing time of that batch.
         """
         with self._wishes:
             last = self._wanted[-1] if self._wanted else self.published
             if up_to <= last or not self.usable:
                 return
-            if time is not None:
-                self._last_time = time
+            if at is not None:
+                self._last_time = at
             self._wanted.append(up_to)
             if self._thread is None:
                 # Not for ever: a job that publishes nothing for a while keeps no thread.
@@ -179,8 +189,15 @@ class Publisher:
             try:
                 self.publish(up_to)
             except Exception as error:
-                self._on_failure(error)
+                self._failures += 1
+                if self._failures > self._tolerable or self._stopping():
+                    self._on_failure(error)
+                    continue
+                _logger.warning("output could not be published, and will be tried again: %s", error)
+                self.usable = True
+                time.sleep(min(self._failures, _LONGEST_PAUSE))
             else:
+                self._failures = 0
                 with self._wishes:
                     self._wanted.popleft()
 

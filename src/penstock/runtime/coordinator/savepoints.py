@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.connectors.file_paths import absolute, join, store_of
+from penstock.connectors.journal import NUMBERING_FILE
 from penstock.errors import StateError
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.coordinator.records import BatchRecord
@@ -149,6 +150,8 @@ class Savepoints:
     def _copy(self, name: str, folder: str) -> Iterable[str]:
         """Take a connector's own files along."""
         for file in self._directory.files_below(name):
+            if file.endswith(f"/{NUMBERING_FILE}"):
+                continue
             data = self._directory.read(file)
             if data is not None:  # else it has been removed meanwhile: nobody needs it
                 path = join(folder, file)

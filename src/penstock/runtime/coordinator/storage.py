@@ -12,7 +12,7 @@ import contextlib
 import os
 from urllib.parse import quote
 
-_UNFINISHED = ".tmp"
+from penstock.connectors.journal import UNFINISHED, replace_file
 
 
 class JobDirectory:
@@ -25,10 +25,7 @@ class JobDirectory:
     def write(self, name: str, data: bytes) -> None:
         """Create or replace a file."""
         target = os.path.join(self.path, name)
-        unfinished = target + _UNFINISHED
-        with open(unfinished, "wb") as file:
-            file.write(data)
-        os.replace(unfinished, target)
+        replace_file(target, data)
 
     def read(self, name: str) -> bytes | None:
         """Return a file's content, None if there is no such file."""
@@ -49,7 +46,7 @@ class JobDirectory:
             found = os.listdir(os.path.join(self.path, folder))
         except FileNotFoundError:
             return []
-        return sorted(name for name in found if not name.endswith(_UNFINISHED))
+        return sorted(name for name in found if not name.endswith(UNFINISHED))
 
     def write_below(self, name: str, data: bytes) -> None:
         """Create or replace a file, and the folders that it lies in."""
@@ -61,7 +58,7 @@ class JobDirectory:
         found = []
         for path, _, names in os.walk(os.path.join(self.path, folder)):
             inside = os.path.relpath(path, self.path)
-            found += [f"{inside}/{name}" for name in names if not name.endswith(_UNFINISHED)]
+            found += [f"{inside}/{name}" for name in names if not name.endswith(UNFINISHED)]
         return sorted(found)
 
     def folder(self, *parts: str) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.common.flink_options import CHECKPOINT_PAUSE
 from penstock.common.options import CHECKPOINT_INTERVAL
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions import SinkFunction
@@ -38,7 +39,9 @@ class SinkOperator(Operator):
             restored,
             watermark=lambda: self.watermark,
             checkpoints=CheckpointTimes.of(
-                self.context.setting(CHECKPOINT_INTERVAL), batch_mode=self.batch_mode
+                self.context.setting(CHECKPOINT_INTERVAL),
+                self.context.setting(CHECKPOINT_PAUSE),
+                batch_mode=self.batch_mode,
             ),
             uid=self.plan.uid,
             job_id=self.context.get_job_id(),

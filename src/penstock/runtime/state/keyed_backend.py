@@ -70,10 +70,14 @@ class KeyedBackend(KeyedStateStore):
         """
         table = self.tables.get(name)
         if table is None:
-            table = self.tables[name] = TABLES[kind]()
+            table = self.tables[name] = self.make_table(name, kind)
         elif table.kind != kind:
             raise self._taken(name, table.kind, kind)
         return table
+
+    def make_table(self, name: str, kind: str) -> Table:
+        """Return a new table; another backend makes others. This one: dictionaries in memory."""
+        return TABLES[kind]()
 
     def state(self, descriptor: StateDescriptor) -> Any:
         """Return the state that a descriptor of any kind describes."""

@@ -177,22 +177,23 @@ class SlotLog:
             _store_tail(store, meta)
         meta.state_bytes = sweep.carried_bytes
 
-    def append(self, store: SlotStore, task: LoggedState) -> None:
-        """Write what changed in a batch."""
+    def append(self, store: SlotStore, task: LoggedState) -> dict[str, int]:
+        """Write what changed in a batch; return how many bytes that is, by operator."""
         delta = task.take_delta()
         if not delta:
-            return  # the state is still the one that goes by the old token
+            return {}  # the state is still the one that goes by the old token
         meta = self._meta
-        changes = dumps(delta)
-        carried = self._carry(store, task, delta, len(changes))
+        changes = {uid: dumps(part) for uid, part in _by_operator(delta).items()}
+        carried = self._carry(store, task, delta, sum(map(len, changes.values())))
         meta.token = os.urandom(_TOKEN_BYTES)
         # What is carried comes last: it is what the state is now, also for keys in the delta.
-        meta.tail.append(meta.token + pickle.dumps([changes, *carried], PROTOCOL))
+        meta.tail.append(meta.token + pickle.dumps([*changes.values(), *carried], PROTOCOL))
         meta.next += 1
         if meta.tail_bytes > _TAIL_BYTES:
             _store_tail(store, meta)
         self._trim(store)
         store.write_meta(meta.pickled())
+        return {uid: len(data) for uid, data in changes.items()}
 
     def _due(self) -> bool:
         meta = self._meta
@@ -231,6 +232,13 @@ class SlotLog:
         for number in meta.dead[:_REMOVALS]:
             store.remove(number)
         del meta.dead[:_REMOVALS]
+
+
+def _by_operator(delta: dict[Any, Any]) -> dict[str, dict[Any, Any]]:
+    parts: dict[str, dict[Any, Any]] = {}
+    for name, part in delta.items():
+        parts.setdefault(name[0] if isinstance(name, tuple) else name, {})[name] = part
+    return parts
 
 
 def _store_tail(store: SlotStore, meta: LogMeta) -> None:

@@ -1,0 +1,96 @@
+"""The last checkpoints of a job, as its dashboard shows them; kept with the job, and bounded.
+
+Every batch that is published is a checkpoint. What it wrote is what all batches since the one
+before it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from dataclasses import asdict, dataclass, field
+
+from penstock.runtime.coordinator.storage import JobDirectory
+from penstock.runtime.report import BatchReport, Place
+
+_FILE = "checkpoints.json"
+_KEPT = 50
+#: At least so many milliseconds between two writes of the file.
+_PAUSE = 1000
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """One checkpoint."""
+
+    #: Of its last batch.
+    number: int
+    #: When its first batch began, in epoch milliseconds, and how long all took until its last one
+    #: was recorded.
+    begin: int
+    duration: int
+    #: Bytes that the whole state of all slots takes, and bytes that were written for this.
+    state_size: int
+    bytes_written: int
+    #: Bytes written by operator (uid).
+    operators: dict[str, int] = field(default_factory=dict)
+    #: Folder, for one that is a savepoint.
+    savepoint: str | None = None
+
+
+class CheckpointHistory:
+    """Gather facts batch by batch."""
+
+    def __init__(self, directory: JobDirectory) -> None:
+        self._directory = directory
+        data = directory.read(_FILE)
+        found = [] if data is None else json.loads(data)
+        self._kept = deque((CheckpointFacts(**facts) for facts in found), maxlen=_KEPT)
+        self._weights: dict[Place, int] = {}
+        self._written: Counter[str] = Counter()
+        self._began: int | None = None
+        self._last = 0
+        self._saved = 0
+
+    def entries(self) -> list[CheckpointFacts]:
+        """Return what is known, the latest last."""
+        return list(self._kept)
+
+    def begin(self, now: int) -> None:
+        """Take note that a batch begins."""
+        self._began = now if self._began is None else self._began
+
+    def add(self, report: BatchReport, now: int) -> None:
+        """Take note of what a batch wrote."""
+        for place, (written, weight) in report.sizes.items():
+            self._weights[place] = weight
+            self._written.update(written)
+        for place, state in report.level0.items():
+            self._weights[place] = len(state)
+            self._written[place[0]] += len(state)
+        self._last = now
+
+    def close(self, number: int, savepoint: str | None = None) -> None:
+        """End a checkpoint with a batch."""
+        if self._began is None:
+            return
+        facts = CheckpointFacts(
+            number,
+            self._began,
+            max(self._last - self._began, 0),
+            sum(self._weights.values()),
+            self._written.total(),
+            {uid: size for uid, size in self._written.items() if not uid.startswith("\0")},
+            savepoint,
+        )
+        self._kept.append(facts)
+        self._began = None
+        self._written = Counter()
+        if self._last - self._saved >= _PAUSE or savepoint is not None:
+            self.save()
+
+    def save(self) -> None:
+        """Write it down."""
+        self._saved = self._last
+        document = [asdict(facts) for facts in self._kept]
+        self._directory.write(_FILE, json.dumps(document).encode())
