@@ -11,6 +11,7 @@ from penstock.core.functions.user_defined import (
     TableFunction,
 )
 from penstock.table.changelog_mode import ChangelogMode
+from penstock.table.environment_names import ModuleEntry
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
@@ -53,6 +54,7 @@ __all__ = [
     "GroupedTable",
     "ListView",
     "MapView",
+    "ModuleEntry",
     "OverWindowedTable",
     "ResultKind",
     "Row",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CatalogError, ValidationError
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
 def parts_of(path: str) -> tuple[str, ...]:
     """Return the parts of a dotted name."""
     return tuple(part.strip("`") for part in path.split("."))
+
+
+@dataclass(frozen=True)
+class ModuleEntry:
+    """A module, and whether its functions are found."""
+
+    _name: str
+    _used: bool
+
+    def name(self) -> str:
+        """Return the module's name."""
+        return self._name
+
+    def used(self) -> bool:
+        """Tell whether it is in use."""
+        return self._used
 
 
 class EnvironmentNames:
@@ -173,6 +190,10 @@ class EnvironmentNames:
     def list_modules(self) -> list[str]:
         """Return the modules in use."""
         return list(self._modules)
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """Return all modules, and whether each is in use."""
+        return [ModuleEntry(name, True) for name in self._modules]
 
     # ---- functions -----------------------------------------------------------------------------
 

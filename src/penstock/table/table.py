@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.errors import ValidationError
 from penstock.graph.relational import types as t
-from penstock.graph.relational.algebra import Correlate, Join, Node, Sort, project
+from penstock.graph.relational.algebra import Correlate, Join, Node, Sort, TableAggregate, project
 from penstock.graph.relational.expressions import Call, Expr, FieldAccess, UdfCall
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
@@ -217,11 +217,25 @@ class Table:
         return self._made(project(self._node, exprs, out))
 
     def _flat_aggregated(self, keys: list[Any], tree: Any, names: list[str]) -> Table:
-        raise ValidationError(
-            "flat_aggregate is not supported",
-            got=str(tree),
-            todo="use group_by(...).select(...), or Top-N with ROW_NUMBER() in SQL",
-        )
+        binder = self._binder()
+        function, args = binder.function_call(tree)
+        if function.kind != "table_aggregate":
+            raise ValidationError(
+                f"{function.name} is no table aggregate function",
+                got=f"a function of kind {function.kind}",
+                todo="declare it with udtaf(...)",
+            )
+        bound = [binder.expression(key) for key in keys]
+        key_names = [str(key.alias_or_name) or f"$k{i}" for i, key in enumerate(keys)]
+        columns = [*bound, *function.checked(args)]
+        arg_names = [f"$a{i}" for i in range(len(columns) - len(bound))]
+        inner = project(self._node, columns, [*key_names, *arg_names])
+        row = function.result_type
+        fields = row.fields if isinstance(row, t.RowType) else (t.RowField("f0", row),)
+        given = names or [field.name for field in fields]
+        added = [t.RowField(n, f.type) for n, f in zip(given, fields, strict=True)]
+        schema = t.RowType((*inner.schema.fields[: len(bound)], *added), is_nullable=False)
+        return self._made(TableAggregate(schema, inner, len(bound), function))
 
     # ---- two tables ----------------------------------------------------------------------------
 

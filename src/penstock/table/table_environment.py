@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+import pandas
+
 from penstock.common import Configuration, Row
 from penstock.connectors.collection import CollectionSource
 from penstock.datastream import StreamExecutionEnvironment
@@ -108,6 +110,32 @@ class TableEnvironment(EnvironmentNames):
         names = list(schema) if schema else inferred.names()
         names += [f"_{i + 1}" for i in range(len(names), len(inferred.fields))]
         return t.RowType.of(*zip(names, inferred.children(), strict=False), is_nullable=False)
+
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """Return the rows of a pandas DataFrame as a table.
+
+        :param schema: names of the columns or a row type; the frame's own names if left out.
+        :param splits_num: accepted; the rows stay in the user's process and are read in order.
+        """
+        rows = [
+            tuple(None if value is pandas.NaT or value != value else _plain(value) for value in row)
+            for row in pdf.itertuples(index=False, name=None)
+        ]
+        return self.from_elements(rows, [str(c) for c in pdf.columns] if schema is None else schema)
+
+    def add_python_file(self, file_path: str) -> None:
+        """Ship a file, folder or zip file to the workers' path."""
+        self._env.add_python_file(file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Ship an archive that is unpacked in the workers' working directory."""
+        self._env.add_python_archive(archive_path, target_dir)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Ship the packages of a requirements file to the workers."""
+        self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
 
     def from_path(self, path: str) -> Table:
         """Return a registered table or view."""
@@ -222,6 +250,13 @@ class TableEnvironment(EnvironmentNames):
                 watermark = mark[2] if mark is not None and mark[0] == column.name else None
                 extras[column.name] = (extra, watermark)
         return node.schema, keys, extras
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy's numbers and pandas' times as Python's own."""
+    if isinstance(value, pandas.Timestamp):
+        return value.to_pydatetime()
+    return value.item() if hasattr(value, "item") else value
 
 
 def _as_record(element: Any) -> Any:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from penstock.errors import ValidationError
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Node
-from penstock.graph.relational.expressions import UdfCall
+from penstock.graph.relational.expressions import Expr, UdfCall
 from penstock.graph.relational.user_functions import UserFunction
 from penstock.table.classic_expressions import parse_expressions
 from penstock.table.expression_base import ExpressionBase, tree_of
@@ -90,16 +90,21 @@ class TreeBinder:
 
     def table_call(self, tree: Any) -> UdfCall:
         """Return the call of a table function over the node's columns."""
+        return table_call(*self.function_call(tree), None)
+
+    def function_call(self, tree: Any) -> tuple[UserFunction, tuple[Expr, ...]]:
+        """Return the user's function that a tree calls, and the arguments."""
         prepared = self._prepared(tree)
-        function = (
-            self._function(str(prepared.this)) if isinstance(prepared, exp.Anonymous) else None
-        )
+        is_call = isinstance(prepared, exp.Anonymous)
+        function = self._function(str(prepared.this)) if is_call else None
         if function is None:
             raise ValidationError(
-                "a table function is expected", got=str(tree), todo="declare it with udtf(...)"
+                "a function of the user is expected",
+                got=str(tree),
+                todo="declare it with udtf(...) or udtaf(...)",
             )
         binder = ExpressionBinder(Scope.of(self._node), self._function)
-        return table_call(function, tuple(map(binder.bind, prepared.expressions)), None)
+        return function, tuple(map(binder.bind, prepared.expressions))
 
     def _prepared(self, tree: Any, windows: Sequence[OverWindow] = ()) -> Any:
         by_name = {window.name: window for window in windows}

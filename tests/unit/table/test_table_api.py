@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from penstock.common import Row, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import UserFunctionError, ValidationError
-from penstock.table import AggregateFunction, DataTypes, Schema, StreamTableEnvironment, Table
+from penstock.table import (
+    AggregateFunction,
+    DataTypes,
+    Schema,
+    StreamTableEnvironment,
+    Table,
+    TableAggregateFunction,
+)
 from penstock.table.expressions import UNBOUNDED_RANGE, col, lit
-from penstock.table.udf import udaf, udf, udtf
+from penstock.table.udf import udaf, udf, udtaf, udtf
 from penstock.table.window import Over, Session, Slide, Tumble
 
 
@@ -207,3 +216,39 @@ def test_pandas(fruit: Table) -> None:
     frame = fruit.to_pandas()
     assert list(frame["id"]) == [1, 2, 3]
     assert list(frame.columns) == ["id", "name", "x"]
+
+
+def test_a_table_from_pandas(t_env: StreamTableEnvironment, fruit: Table) -> None:
+    again = t_env.from_pandas(fruit.to_pandas())
+    assert changes(again) == changes(fruit)
+    assert [(m.name(), m.used()) for m in t_env.list_full_modules()] == [("core", True)]
+
+
+class TopTwo(TableAggregateFunction):
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def accumulate(self, accumulator: list[int], value: int) -> None:
+        accumulator.append(value)
+        accumulator.sort(reverse=True)
+        del accumulator[2:]
+
+    def emit_value(self, accumulator: list[int]) -> Iterator[Row]:
+        for number, value in enumerate(accumulator, start=1):
+            yield Row(value, number)
+
+
+def test_flat_aggregate_gives_many_rows_a_group(fruit: Table) -> None:
+    top = udtaf(
+        TopTwo(),
+        result_type="ROW<v BIGINT, n INT>",
+        accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()),
+    )
+    table = (
+        fruit.group_by(col("name"))
+        .flat_aggregate(top(col("id")).alias("v", "n"))
+        .select(col("name"), col("v"), col("n"))
+    )
+    assert changes(table) == [
+        "+I('a', 1, 1)", "+I('b', 2, 1)", "-D('a', 1, 1)", "+I('a', 3, 1)", "+I('a', 1, 2)",
+    ]  # fmt: skip

@@ -358,16 +358,20 @@ class Over(Node):
 
 
 @dataclass(frozen=True)
-class PythonRows(Node):
-    """A row-based function of the user: map, flat_map, aggregate, flat_aggregate."""
+class TableAggregate(Node):
+    """Any number of rows a group: the keys, then what a function of the user emits.
+
+    The input's first columns are the keys, the others the function's arguments.
+    """
 
     input: Node
-    kind: str
-    call: Any  # UdfCall, or AggregateCall for flat_aggregate
-    keys: tuple[int, ...] = ()
+    keys: int
+    function: Any  # UserFunction
 
     def describe(self) -> str:
-        return f"{self.kind}=[{self.call}]"
+        names = self.input.names()
+        args = ", ".join(names[self.keys :])
+        return f"groupBy=[{', '.join(names[: self.keys])}], select=[{self.function.name}({args})]"
 
 
 @dataclass(frozen=True)

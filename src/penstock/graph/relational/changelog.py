@@ -55,8 +55,8 @@ def kinds_of(node: a.Node) -> frozenset[str]:
         if node.kind in ("inner", "semi"):
             return below[0] | below[1]
         return ALL
-    if isinstance(node, a.PythonRows) and node.kind in ("aggregate", "flat_aggregate"):
-        return ALL
+    if isinstance(node, a.TableAggregate):
+        return frozenset("ID")
     if isinstance(node, a.Sort):
         if node.keys:
             return INSERTS

@@ -27,11 +27,12 @@ class CalcSpec(OperatorSpec):
 class GroupAggregateSpec(OperatorSpec):
     """A grouped aggregate: `run(keys, rows, data, changed, thaw, Frozen)`.
 
-    :param empty: the result for no rows at all, sent at the end in BATCH mode; None: nothing.
+    :param is_global: without keys: in BATCH mode it has a result even for no rows.
     """
 
     program: Program
     is_global: bool = False
+    ttl: int = 0  # milliseconds; 0: kept for ever
     keyed = True
 
 
@@ -99,6 +100,7 @@ class JoinSpec(OperatorSpec):
     null_aware: bool = False
     #: Positions of the keys of which none may be NULL for a match, by side.
     strict_keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    ttl: int = 0
     keyed = True
 
 
@@ -114,6 +116,7 @@ class RankSpec(OperatorSpec):
     update_before: bool
     order: Program
     function: str = "ROW_NUMBER"
+    ttl: int = 0
     keyed = True
 
 
@@ -125,6 +128,7 @@ class DeduplicateSpec(OperatorSpec):
     keep_last: bool
     time: int | None  # None: processing time, the order of arrival
     update_before: bool
+    ttl: int = 0
     keyed = True
 
 
@@ -156,6 +160,7 @@ class NormalizeSpec(OperatorSpec):
 
     width: int
     update_before: bool
+    ttl: int = 0
     keyed = True
 
 
@@ -286,4 +291,19 @@ class SetOperationSpec(OperatorSpec):
 
     kind: str
     changes: tuple[bool, bool]
+    keyed = True
+
+
+@dataclass(frozen=True)
+class TableAggregateSpec(OperatorSpec):
+    """Any number of rows a group, from a function of the user.
+
+    :param keys: how many columns are the group's; the others are the function's arguments.
+    """
+
+    function: Any
+    keys: int
+    width: int
+    changes: bool
+    ttl: int = 0
     keyed = True

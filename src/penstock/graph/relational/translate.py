@@ -96,7 +96,7 @@ def translate_aggregate(translator: Translator, node: a.Aggregate, before: bool)
         always_send=translator.settings.state_ttl > 0, zone=translator.settings.zone,
         steady=steady_calls(node),
     )  # fmt: skip
-    spec = s.GroupAggregateSpec(program, is_global=not node.keys)
+    spec = s.GroupAggregateSpec(program, not node.keys, translator.settings.state_ttl)
     keyed = translator.keyed(source.source, node.keys)
     operator = translator.add(node, spec, [keyed], single=not node.keys, name="GroupAggregate")
     return Translated(operator, Changes(kinds_of(node), before))
@@ -162,7 +162,7 @@ def translate_join(translator: Translator, node: p.EquiJoin, before: bool) -> Tr
     )  # fmt: skip
     spec = s.JoinSpec(
         node.kind, widths, (left.has_kinds, right.has_kinds), not changes.insert_only, test,
-        node.null_aware, strict,  # type: ignore[arg-type]
+        node.null_aware, strict, translator.settings.state_ttl,  # type: ignore[arg-type]
     )  # fmt: skip
     inputs = [
         translator.keyed(left.source, node.left_keys),
@@ -178,6 +178,7 @@ def translate_rank(translator: Translator, node: p.Rank, before: bool) -> Transl
     spec = s.RankSpec(
         len(node.input.schema.fields), source.has_kinds, node.start, node.end,
         node.with_number, before, order_program(node.keys, translator.settings.zone), node.function,
+        translator.settings.state_ttl,
     )  # fmt: skip
     keyed = translator.keyed(source.source, node.partition)
     operator = translator.add(node, spec, [keyed], single=not node.partition)
@@ -189,7 +190,9 @@ def translate_deduplicate(translator: Translator, node: p.Deduplicate, before: b
     changes = Changes(kinds_of(node), before)
     source = translator.translate(node.input)
     time = None if node.domain == "proctime" else node.time
-    spec: Any = s.DeduplicateSpec(len(node.schema.fields), node.keep_last, time, before)
+    spec: Any = s.DeduplicateSpec(
+        len(node.schema.fields), node.keep_last, time, before, translator.settings.state_ttl
+    )
     if time is not None and not node.keep_last:
         spec = s.FirstRowSpec(time)
     keyed = translator.keyed(source.source, node.keys)
@@ -202,7 +205,7 @@ def translate_normalize(
 ) -> Translated:
     """Make upserts a full changelog."""
     source = translator.translate(node.input, False)
-    spec = s.NormalizeSpec(len(node.schema.fields), before)
+    spec = s.NormalizeSpec(len(node.schema.fields), before, translator.settings.state_ttl)
     keyed = translator.keyed(source.source, node.keys)
     return Translated(translator.add(node, spec, [keyed]), Changes(kinds_of(node), before))
 

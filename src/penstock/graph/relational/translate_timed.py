@@ -252,6 +252,20 @@ def translate_set_operation(
     return Translated(translator.add(node, spec, inputs), Changes(kinds_of(node)))
 
 
+def translate_table_aggregate(
+    translator: Translator, node: a.TableAggregate, before: bool
+) -> Translated:
+    """Translate flat_aggregate."""
+    source = translator.translate(node.input, True)
+    width = len(node.input.schema.fields)
+    spec = s.TableAggregateSpec(
+        node.function, node.keys, width, source.has_kinds, translator.settings.state_ttl
+    )
+    keyed = translator.keyed(source.source, tuple(range(node.keys)))
+    operator = translator.add(node, spec, [keyed], single=not node.keys)
+    return Translated(operator, Changes(kinds_of(node)))
+
+
 TIMED_RULES: dict[type, Rule] = {
     a.Sort: translate_sort,
     a.Over: translate_over,
@@ -261,4 +275,5 @@ TIMED_RULES: dict[type, Rule] = {
     p.TemporalJoin: translate_temporal_join,
     p.WindowRank: translate_window_rank,
     a.SetOperation: translate_set_operation,
+    a.TableAggregate: translate_table_aggregate,
 }

@@ -14,6 +14,7 @@ from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOpe
 from penstock.runtime.operators.table.over import OverOperator
 from penstock.runtime.operators.table.rank import RankOperator
 from penstock.runtime.operators.table.sessions import SessionTableOperator
+from penstock.runtime.operators.table.table_aggregate import TableAggregateOperator
 from penstock.runtime.operators.table.timed import FirstRowOperator, TemporalSortOperator
 from penstock.runtime.operators.table.timed_joins import (
     IntervalJoinTableOperator,
@@ -49,4 +50,5 @@ TABLE_OPERATORS: dict[Any, Any] = {
     specs.LookupJoinSpec: LookupJoinOperator,
     specs.WindowRankSpec: WindowRankOperator,
     specs.SetOperationSpec: SetOperator,
+    specs.TableAggregateSpec: TableAggregateOperator,
 }

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.graph.relational.specs import INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.table.expiring import ExpiringOperator
 from penstock.runtime.state.tables import ValueTable
 
 
-class DeduplicateOperator(Operator):
+class DeduplicateOperator(ExpiringOperator):
     """Keep the row that counts and tell when another takes its place."""
 
     def open(self) -> None:
@@ -29,6 +29,7 @@ class DeduplicateOperator(Operator):
     ) -> None:
         """Take many rows, each under its key."""
         self.scope.timestamp = None
+        self.touch(keys)
         spec = self.spec
         if spec.time is None and not spec.keep_last:
             self.emit_all(self._firsts(keys, values))
@@ -71,6 +72,7 @@ class NormalizeOperator(DeduplicateOperator):
     ) -> None:
         """Take many changes, each under its key."""
         self.scope.timestamp = None
+        self.touch(keys)
         self.emit_all(self._normalized(keys, values))
 
     def _normalized(self, keys: list[Any], values: list[Any]) -> Iterator[Any]:

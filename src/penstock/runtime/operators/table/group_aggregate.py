@@ -7,12 +7,12 @@ from typing import Any
 from penstock.core.time import MAX_WATERMARK
 from penstock.graph.relational.specs import INSERT
 from penstock.runtime.codec import Frozen
-from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.table.expiring import ExpiringOperator
 from penstock.runtime.operators.table.programs import load_program
 from penstock.runtime.state.tables import ValueTable
 
 
-class GroupAggregateOperator(Operator):
+class GroupAggregateOperator(ExpiringOperator):
     """Keep an accumulator a key and send the changes of its result.
 
     In BATCH mode an aggregate without keys has a result even if there are no rows.
@@ -39,6 +39,7 @@ class GroupAggregateOperator(Operator):
         """Take many rows, each under its key."""
         table = self._table
         self.scope.timestamp = None
+        self.touch(keys)
         self.emit_all(self._run(keys, values, table.data, table.changed, table.get, Frozen))
 
     def on_watermark(self, watermark: int) -> None:

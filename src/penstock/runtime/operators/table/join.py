@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.graph.relational.specs import DELETE, INSERT
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.table.expiring import ExpiringOperator
 from penstock.runtime.operators.table.programs import load_program
 from penstock.runtime.state.tables import MapTable
 
@@ -57,7 +58,7 @@ class _Side:
         self.table.put(key, row, (held[0], partners))
 
 
-class JoinOperator(Operator):
+class JoinOperator(ExpiringOperator):
     """Inner, left, right and full joins."""
 
     def open(self) -> None:
@@ -92,6 +93,7 @@ class JoinOperator(Operator):
     ) -> None:
         """Take many rows of the left input."""
         self.scope.timestamp = None
+        self.touch(keys)
         self.emit_all(self._changed(keys, values, 0))
 
     def process_keyed2(
@@ -99,6 +101,7 @@ class JoinOperator(Operator):
     ) -> None:
         """Take many rows of the right input."""
         self.scope.timestamp = None
+        self.touch(keys)
         self.emit_all(self._changed(keys, values, 1))
 
     def _changed(self, keys: list[Any], values: list[Any], number: int) -> Iterator[Any]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.graph.relational.specs import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.table.expiring import ExpiringOperator
 from penstock.runtime.operators.table.programs import load_program
 from penstock.runtime.state.tables import ValueTable
 
 
-class RankOperator(Operator):
+class RankOperator(ExpiringOperator):
     """Keep the rows of a partition in order.
 
     From an input without changes only the first rows are kept; of one with changes, all: any of
@@ -39,6 +39,7 @@ class RankOperator(Operator):
     ) -> None:
         """Take many rows, each under its key."""
         self.scope.timestamp = None
+        self.touch(keys)
         self.emit_all(self._changes(keys, values))
 
     def _changes(self, keys: list[Any], values: list[Any]) -> Iterator[Any]:
