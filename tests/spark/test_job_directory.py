@@ -12,7 +12,7 @@ import pytest
 from penstock.common.options import RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
 from penstock.spark import directory
-from penstock.spark.directory import folder_name, take_folder
+from penstock.spark.directory import check_directory, folder_name, take_folder
 from penstock.spark.processes import started
 
 
@@ -116,6 +116,20 @@ def test_what_stays(tmp_path: Path, end: dict[str, bool], retention: str, kept: 
     folder = take_folder(configuration, "job", 1)
     folder.release(**end)
     assert folder.path.exists() == kept
+
+
+def test_a_directory_is_looked_at_before_spark_is_started(tmp_path: Path) -> None:
+    check_directory({})
+    check_directory({"execution.checkpointing.dir": str(tmp_path / "new" / "one")})
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError) as caught:
+        check_directory({"state.checkpoints.dir": f"file://{tmp_path}/file/one"})
+    assert str(caught.value) == (
+        "the checkpoint directory cannot be written\n"
+        "  where: configuration key state.checkpoints.dir\n"
+        f"  got:   {tmp_path}/file/one; {tmp_path}/file is no folder\n"
+        "  to do: name a folder that this user can write to"
+    )
 
 
 def test_an_unfinished_job_is_taken_up_again(

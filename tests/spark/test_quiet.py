@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 PROGRAM = Path(__file__).parent / "programs" / "quiet.py"
 
@@ -31,3 +36,29 @@ def test_what_a_program_shows() -> None:
     assert before.startswith("Traceback (most recent call last):\n")
     for word in ("java", "py4j", "pyspark", "WARN", "during handling"):
         assert word not in before
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_program_shows_on_a_terminal(wanted: bool, tmp_path: Path) -> None:
+    (tmp_path / "penstock-conf.yaml").write_text(f"penstock.progress: {str(wanted).lower()}\n")
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, stderr=end, cwd=tmp_path, text=True
+    ) as process:
+        os.close(end)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux tells so that the last writer has gone
+            while part := os.read(terminal, 65536):
+                shown += part
+        assert process.stdout is not None
+        assert process.stdout.read() == "('a', 1)\n('a', 3)\n"
+    os.close(terminal)
+    status, _, error = shown.decode().partition("Traceback")
+    if wanted:
+        assert status.startswith("\r\x1b[Kstarting Spark ...\r\x1b[K")
+        assert "running: the first batch, 0:0" in status
+        # Nothing of it is left when the error comes.
+        assert status.endswith("\r\x1b[K")
+    else:
+        assert status == ""
+    assert "ValueError: three is too many" in error

@@ -137,6 +137,24 @@ def take_folder(configuration: Mapping[str, str], job_name: str, jvm_pid: int | 
     return JobFolder(path, job_id, base is None, retained, lock, run, restore)
 
 
+def check_directory(configuration: Mapping[str, str]) -> None:
+    """Look whether the folders of jobs can be made where the settings say, before Spark is started.
+
+    :raises ConfigurationError: if they cannot.
+    """
+    base = _base(configuration)
+    if base is None:
+        return
+    there = next(path for path in (base, *base.parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigurationError(
+            "the checkpoint directory cannot be written",
+            where=f"configuration key {CHECKPOINT_DIR.key_in(configuration)}",
+            got=f"{base}; {there} is {'not writable' if there.is_dir() else 'no folder'}",
+            todo="name a folder that this user can write to",
+        )
+
+
 def _claim(path: Path, job_name: str, jvm_pid: int | None) -> str:
     """Write down whose folder it is, once it is certain that nobody else works in it."""
     facts = _read_facts(path)

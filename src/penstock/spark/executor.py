@@ -13,7 +13,7 @@ from penstock.execution.interrupt import interrupted
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.job import dump_job
 from penstock.spark.dependencies import gather
-from penstock.spark.directory import JobFolder, take_folder
+from penstock.spark.directory import JobFolder, check_directory, take_folder
 from penstock.spark.gateway import jvm_pid
 from penstock.spark.job import SparkJob
 from penstock.spark.recovery import recover
@@ -32,6 +32,7 @@ class SparkExecutor(Executor):
     def submit(self, request: JobRequest) -> JobHandle:
         # In the order of what costs least, so that a mistake shows before Spark is started.
         restarts = RestartStrategy.from_settings(request.configuration)
+        check_directory(request.configuration)
         blob = dump_job(request.plan)
         dependencies = gather(request.configuration)
         STATUS.want(PROGRESS.read(request.configuration))
