@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from sqlglot import exp
 
-from penstock.errors import EvaluationError
+from penstock.errors import EvaluationError, ValidationError
 from penstock.graph.relational.codegen.aggregates import aggregate_program
 from penstock.graph.relational.codegen.chunks import Session, calc
 from penstock.graph.relational.codegen.program import FixedContext
@@ -136,6 +136,23 @@ def test_columns_that_may_be_null_give_the_same_and_bear_null(case: Case) -> Non
         # Without one argument another may be wrong; anything else is a slip of ours.
         with contextlib.suppress(EvaluationError):
             shown(expr, (*row, None))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("CAST(ARRAY[1] AS INT)", "there is no CAST from ARRAY<INT NOT NULL> to INT"),
+        ("CAST(5 AS DATE)", "there is no CAST from INT to DATE"),
+        ("CAST(5 AS TIMESTAMP(3))", "there is no CAST from INT to TIMESTAMP(3)"),
+        ("CAST(DATE '2020-01-01' AS INT)", "there is no CAST from DATE to INT"),
+        ("CAST(TRUE AS DATE)", "there is no CAST from BOOLEAN to DATE"),
+        ("TRY_CAST(MAP['a', 1] AS ARRAY<INT>)", "there is no CAST from MAP<CHAR(1) NOT NULL, INT"),
+    ],
+)
+def test_a_cast_that_has_no_meaning_is_told_when_the_query_is_made(text: str, what: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        bind(text)
+    assert caught.value.what.startswith(what)
 
 
 # --- aggregates -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.common import Row
 from penstock.core.functions.data_view import ListView, MapView
-from penstock.errors import FunctionError, ProgramError, UserFunctionError
+from penstock.errors import EvaluationError, FunctionError, ProgramError, UserFunctionError
 from penstock.graph.relational.codegen.chunks import calc
 from penstock.graph.relational.expressions import InputRef, UdfCall
 from penstock.graph.relational.types import BIGINT
@@ -161,6 +161,23 @@ def test_a_function_that_raises_shows_row_and_line(env: TableEnvironment) -> Non
     assert "record (2, 'c', 1.5)" in text
     assert "return 1 / (x - 2)" in text
     assert "<generated" not in text
+
+
+def test_an_expression_that_fails_shows_its_row(env: TableEnvironment) -> None:
+    with pytest.raises(EvaluationError) as caught:
+        rows(env, "SELECT 1 / (id - 2) FROM t")
+    text = str(caught.value)
+    assert text.startswith("Division by zero\n  where: operator ")
+    assert text.endswith(
+        "  got:   row (2, 'c', 1.5)\n"
+        "  to do: test the divisor, for instance with NULLIF(divisor, 0)"
+    )
+    with pytest.raises(EvaluationError) as caught:
+        rows(env, "SELECT TIMESTAMPADD(YEAR, CAST(id * 4500 AS INT), DATE '2020-01-01') FROM t")
+    assert caught.value.what == (
+        "an expression of the query failed: ValueError: year 11020 is out of range"
+    )
+    assert caught.value.got == "row (2, 'c', 1.5)"
 
 
 def test_wrong_arguments_are_told_when_the_query_is_made(env: TableEnvironment) -> None:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from penstock.core.sql.casts import text_to_date, text_to_time, text_to_timestamp
 from penstock.errors import EvaluationError, FunctionError, ValidationError
 from penstock.graph.relational import types as t
+from penstock.graph.relational.codegen.casts import can_cast
 from penstock.graph.relational.expressions import (
     Expr,
     FieldAccess,
@@ -274,6 +275,12 @@ class ExpressionBinder:
             return temporal_literal(text, operand.this, tree)
         inner = self.bind(operand)
         target = parse_type(text)
+        if not can_cast(inner.type, target):
+            raise ValidationError(
+                f"there is no CAST from {inner.type.nullable()} to {target.nullable()}",
+                where=place(tree),
+                todo="convert it with a function, or by way of another type such as STRING",
+            )
         return try_cast(inner, target) if isinstance(tree, exp.TryCast) else cast(inner, target)
 
     def overlaps(self, tree: Any) -> Expr:
