@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.common.flink_options import CHECKPOINT_FAILURES
-from penstock.common.options import PENDING_CHECKPOINTS
+from penstock.common.options import IGNORE_UNCLAIMED, PENDING_CHECKPOINTS
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.io import Committable, Committer, CommitterContext
-from penstock.errors import PenstockError, SinkError
+from penstock.errors import PenstockError, SinkError, StateError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import SinkSpec
 from penstock.runtime.coordinator.blame import blame
@@ -63,6 +63,7 @@ class Publisher:
         self._checkpoints = CheckpointTimes(interval_ms)
         self._max_pending = PENDING_CHECKPOINTS.read(settings)
         self._tolerable = CHECKPOINT_FAILURES.read(settings)
+        self._ignore_unclaimed = IGNORE_UNCLAIMED.read(settings)
         self._failures = 0  # in a row
         self._stopping = stopping
         self._on_published = on_published
@@ -204,7 +205,7 @@ class Publisher:
     def _publish(self, record: BatchRecord) -> None:
         any_output = False
         for uid, committables in sorted(record.committables.items()):
-            if committables:
+            if committables and self._is_known(uid, record.batch_id):
                 any_output = True
                 self._commit(self._sinks[uid], record.batch_id, committables)
         if any_output:
@@ -212,6 +213,24 @@ class Publisher:
             self._log.mark_published(record.batch_id)
         self.published = record.batch_id
         self._on_published(record.batch_id, record.end)
+
+    def _is_known(self, uid: str, batch_id: int) -> bool:
+        """Tell whether there is a sink for recorded output.
+
+        :raises StateError: if there is none, and nobody has said that it may be dropped.
+        """
+        if uid in self._sinks:
+            return True
+        if not self._ignore_unclaimed:
+            raise StateError(
+                "the program has no sink for output that has not been published",
+                where=f"job directory {self._directory.path}",
+                got=f"output of batch {batch_id} for the sink with uid {uid!r}",
+                todo="give the sink that the output belongs to that uid, with .uid('...'), or set "
+                f"{IGNORE_UNCLAIMED.key}: true to drop it",
+            )
+        _logger.warning("output of batch %d for the sink with uid %r is dropped", batch_id, uid)
+        return False
 
     def _commit(self, operator: PlanOperator, batch_id: int, output: list[Committable]) -> None:
         with _blamed(operator, f"publish batch {batch_id}"):
