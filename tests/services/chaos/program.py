@@ -65,6 +65,9 @@ def main() -> None:
     configuration.set_string("penstock.master", "local[2,4]")
     configuration.set_string("execution.checkpointing.dir", str(options.folder / "checkpoints"))
     configuration.set_string("execution.checkpointing.interval", "300 ms")
+    # Who interrupts the job wants to go on with it later.
+    retention = "execution.checkpointing.externalized-checkpoint-retention"
+    configuration.set_string(retention, "RETAIN_ON_CANCELLATION")
     configuration.set_string("restart-strategy.type", "fixed-delay")
     configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
     configuration.set_string("restart-strategy.fixed-delay.delay", "500 ms")
