@@ -105,6 +105,13 @@ class CatalogTable:
         node = self._computed(node, t_env)
         return self._with_watermark(node, t_env)
 
+    def resolved(self, t_env: TableEnvironment) -> t.RowType:
+        """Return all columns with their types; the connector is not asked."""
+        fields = [*self.physical().fields]
+        fields += [t.RowField(c.name, c.type or t.STRING) for c in self.metadata_columns()]
+        node: Node = Scan(t.RowType(tuple(fields), is_nullable=False), self)
+        return self._with_watermark(self._computed(node, t_env), t_env).schema
+
     def _computed(self, node: Node, t_env: TableEnvironment) -> Node:
         names = node.names()
         if [column.name for column in self.columns] == names:

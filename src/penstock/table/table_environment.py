@@ -232,8 +232,7 @@ class TableEnvironment(EnvironmentNames):
         self, name: tuple[str, ...]
     ) -> tuple[t.RowType, tuple[str, ...], dict[str, tuple[str | None, str | None]]]:
         entry = self._catalogs.find(name)
-        node = self._table_node(name, {})
-        if node is None:
+        if entry is None:
             raise CatalogError(
                 f"there is no table {'.'.join(name)!r}",
                 todo=hint(name[-1], self._catalogs.table_names()),
@@ -249,7 +248,8 @@ class TableEnvironment(EnvironmentNames):
                 mark = entry.watermark
                 watermark = mark[2] if mark is not None and mark[0] == column.name else None
                 extras[column.name] = (extra, watermark)
-        return node.schema, keys, extras
+        schema = entry.node.schema if isinstance(entry, View) else entry.resolved(self)
+        return schema, keys, extras
 
 
 def _plain(value: Any) -> Any:
