@@ -6,7 +6,7 @@ BENCH  ?= bench.growth bench.compare
 QUICK  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo demo-kafka chaos-connectors format lint options check test bench docs clean
+.PHONY: help setup java demo demo-kafka chaos-connectors format lint options check test bench docs chaos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: $(VENV)/.dev java ## measure beside the peers, which it installs (QUICK=1
 
 docs: $(VENV)/.dev ## build the documentation as a site in site/, links checked
 	$(PY) -m mkdocs build --strict --quiet
+
+chaos: $(VENV)/.dev java ## harm random programs at random (ROUNDS=20, SEED=0), and count what is not right
+	@$(PY) -m tests.spark.faults.chaos --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),0)
 
 clean: ## remove the environment and everything that was generated
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -55,8 +55,9 @@ def watch(ends: list[tuple[float, float]], queries: list[Any]) -> None:
             spent = cpu_ms() if len(ends) % STRETCH == 0 else 0
             ends.append((time.perf_counter(), spent))
 
-        queries.append(start(*arguments, **{**options, "commit": noted}))
-        return queries[-1]
+        running, hang_up = start(*arguments, **{**options, "commit": noted})
+        queries.append(running)
+        return running, hang_up
 
     attempt.start_query = started
 

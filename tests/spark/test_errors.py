@@ -9,6 +9,7 @@ import pytest
 
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import JobFailedError, SerializationError, UnstableKeyError, UserFunctionError
+from penstock.spark.directory import folder_name
 from tests.spark.conftest import MakeEnvironment
 
 HERE = Path(__file__).name
@@ -77,7 +78,7 @@ def test_a_failure_outside_of_the_users_functions_names_the_log(
     make_env: MakeEnvironment, tmp_path: Path
 ) -> None:
     env = make_env(**{"execution.checkpointing.dir": str(tmp_path)})
-    spark = tmp_path / "broken" / "spark"
+    spark = tmp_path / folder_name("broken") / "spark"
     spark.mkdir(parents=True)
     (spark / "offsets").write_text("a file where Spark wants a folder")
     env.from_collection([1]).print()
@@ -89,4 +90,4 @@ def test_a_failure_outside_of_the_users_functions_names_the_log(
     assert todo.startswith("  to do: see Spark's log: ")
     assert Path(todo.partition("log: ")[2]).is_file()
     # A job that failed can be taken up again.
-    assert (tmp_path / "broken").is_dir()
+    assert spark.parent.is_dir()

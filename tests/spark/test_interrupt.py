@@ -23,5 +23,9 @@ def test_an_interrupt_cancels_the_job(run_program: RunProgram, tmp_path: Path) -
         program.process.send_signal(signal.SIGINT)
         program.process.wait(timeout=60)
     assert program.process.returncode == -signal.SIGINT
-    assert (tmp_path / "stderr.txt").read_text() == "interrupted: job 'waiting' was cancelled\n"
+    assert (tmp_path / "stderr.txt").read_text() == (
+        "interrupted: job 'waiting' was cancelled; its checkpoint is removed "
+        "(execution.checkpointing.externalized-checkpoint-retention: RETAIN_ON_CANCELLATION "
+        "keeps it)\n"
+    )
     assert list(checkpoints.iterdir()) == []

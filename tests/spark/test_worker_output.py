@@ -6,6 +6,8 @@ import json
 import logging
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,25 @@ def test_both_streams_and_no_others(relay: OutputRelay, capsys: pytest.CaptureFi
     assert shown.out == "out\n"
     assert shown.err.startswith("fehler ")
     assert not relay.drain()
+
+
+def test_much_output_without_a_newline(
+    relay: OutputRelay, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What has come is not looked at again with each piece that follows: that took 25 s."""
+    size, began = 32_000_000, time.process_time()
+
+    def write() -> None:
+        with shown_to_user():
+            sys.stdout.write("x" * size)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while writer.is_alive():
+        relay.drain()
+    relay.drain(ended=True)
+    assert time.process_time() - began < 8
+    assert len(capsys.readouterr().out) == size
 
 
 def test_a_line_is_shown_when_it_is_whole(

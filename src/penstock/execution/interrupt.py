@@ -12,17 +12,19 @@ class _Told(str):
     """The argument of an interrupt that has been dealt with."""
 
 
-def interrupted(job_name: str) -> KeyboardInterrupt:
+def interrupted(job_name: str, checkpoint: str = "") -> KeyboardInterrupt:
     """Return the exception to raise once the job of an interrupted program has ended.
 
     It is a KeyboardInterrupt as any other, so that a program can catch it and a shell sees what
     ended the program. If nobody catches it, one line is shown: where in Penstock the program waited
     tells the user nothing.
+
+    :param checkpoint: what became of the job's checkpoint, if it had one.
     """
     global _before
     if sys.excepthook is not _show:
         _before, sys.excepthook = sys.excepthook, _show
-    return KeyboardInterrupt(_Told(f"interrupted: job {job_name!r} was cancelled"))
+    return KeyboardInterrupt(_Told(f"interrupted: job {job_name!r} was cancelled" + checkpoint))
 
 
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None, /) -> None:

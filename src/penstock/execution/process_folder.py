@@ -20,12 +20,45 @@ from pathlib import Path
 
 #: How the names of such folders begin.
 PREFIX = "penstock-run-"
+#: Open files that forked children let go of at once: see `keep_from_forks`.
+_own_files: set[int] = set()
 #: A file in every such folder: nothing is ever removed for its name alone.
 _MARK = ".penstock"
 #: How long the log of a job that failed because of Spark is kept.
 _LOG_SECONDS = 7 * 24 * 3600.0
 _guard = threading.Lock()
 _folder: ProcessFolder | None = None
+
+
+def keep_from_forks(handle: int) -> int:
+    """Let children that are forked from this process not hold an open file; return it.
+
+    A lock is held and a pipe is open as long as any process has it. A child of the user's own
+    (multiprocessing) may live on when this process is killed.
+    """
+    _own_files.add(handle)
+    return handle
+
+
+def forget_own(handle: int) -> None:
+    """Say that a file is about to be closed: its number may be another's at once."""
+    _own_files.discard(handle)
+
+
+def close_own(handle: int) -> None:
+    """Close a file that was kept from forks."""
+    forget_own(handle)
+    os.close(handle)
+
+
+def _close_in_child() -> None:
+    for handle in _own_files:
+        with contextlib.suppress(OSError):
+            os.close(handle)
+    _own_files.clear()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 class ProcessFolder:
@@ -54,7 +87,7 @@ class ProcessFolder:
         if self.is_mine:
             shutil.rmtree(self.path, ignore_errors=True)
             with contextlib.suppress(OSError):
-                os.close(self._lock)
+                close_own(self._lock)
 
 
 def process_folder() -> ProcessFolder:
@@ -104,10 +137,10 @@ def _remove_if_left(path: Path) -> None:
 def _make(parent: Path) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = keep_from_forks(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         # A sweep of another process may have come first: it holds the lock while it removes.
         fcntl.flock(handle, fcntl.LOCK_EX)
         with contextlib.suppress(FileNotFoundError):
             (path / _MARK).touch()
             return path, handle
-        os.close(handle)
+        close_own(handle)

@@ -6,7 +6,7 @@ operator that a record passes through has a frame there, whose `self` it is.
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from penstock.errors import (
@@ -38,7 +38,7 @@ class _Finding(NamedTuple):
     users: bool = False  # in code of the user's
 
 
-def describe(error: Exception) -> PenstockError:
+def describe(error: BaseException) -> PenstockError:
     """Return the error that the user is told."""
     if isinstance(error, PenstockError) and error.where is not None:
         return error
@@ -72,6 +72,23 @@ def describe(error: Exception) -> PenstockError:
     if isinstance(owner, ExchangeWriter):
         told.what = f"{owner.asks} in front of operator {plan.name!r} raised {told.cause}"
     return told
+
+
+def describe_exit(error: BaseException) -> PenstockError:
+    """Return the error for what would end the process: a SystemExit, a KeyboardInterrupt."""
+    told = describe(error)
+    told.todo = "raise an exception in its place: the process is not the function's to end"
+    return told
+
+
+def operator_at(frame: FrameType | None) -> str | None:
+    """Return the operator that is running at a frame, None if none is."""
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, (Operator, ExchangeWriter, WatermarkSource, Conversion)):
+            return owner.plan.describe()
+        frame = frame.f_back
+    return None
 
 
 def _find(trace: TracebackType | None) -> _Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
+from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -76,7 +77,7 @@ class Attempt:
             failure = self._run_query()
         self.coordinator.close(self._folder.last_committed())
         failure = self.coordinator.failure or failure
-        return None if failure is None else translate(failure)
+        return None if failure is None else translate(failure, self._workers.notes)
 
     def _run_query(self) -> BaseException | None:
         coordinator = self.coordinator
@@ -89,8 +90,9 @@ class Attempt:
             on_error=self._note,
         )
         query: StreamingQuery | None = None
+        hang_up: Callable[[], None] | None = None
         try:
-            query = self._start(server)
+            query, hang_up = self._start(server)
             failure = self._watch(query)
         except Exception as error:
             failure = error
@@ -99,10 +101,12 @@ class Attempt:
                 # A query that has failed, or whose JVM is gone, needs no stopping.
                 with contextlib.suppress(Exception):
                     query.stop()
+            if hang_up is not None:
+                hang_up()
             server.close()
         return failure and (self._call_failure or failure)
 
-    def _start(self, server: RpcServer) -> StreamingQuery:
+    def _start(self, server: RpcServer) -> tuple[StreamingQuery, Callable[[], None]]:
         context = self._session.sparkContext
         # A token of its own: what a failed attempt left in the workers is not to be found again.
         facts = {

@@ -10,6 +10,8 @@ Spark has made already, which saves about a tenth of a small batch.
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +19,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.spark.internals import BATCH_FUNCTION, BatchReader, call_for_each_batch
+from penstock.spark.internals import (
+    BATCH_FUNCTION,
+    BatchReader,
+    call_for_each_batch,
+    serving_connection,
+)
 from penstock.spark.rows import ARROW_SCHEMA
 
 #: Called with the batch's number and its sink-bound envelopes.
@@ -29,10 +36,14 @@ def hand_over_batches(
     writer: DataStreamWriter,
     commit: Commit,
     on_error: Callable[[BaseException], None],
-) -> None:
-    """Let a query that is not started yet end in calls of `commit`."""
+) -> Callable[[], None]:
+    """Let a query that is not started yet end in calls of `commit`.
+
+    Return what must be called when the query has ended.
+    """
     function = _BatchFunction(BatchReader(session), commit, on_error)
     call_for_each_batch(session, writer, function)
+    return function.hang_up
 
 
 class _BatchFunction:
@@ -44,14 +55,23 @@ class _BatchFunction:
         self._reader = reader
         self._commit = commit
         self._on_error = on_error
+        self._connection: Any = None
 
     def call(self, batch: Any, batch_id: int) -> None:
         """Run the batch and record its output."""
+        self._connection = self._connection or serving_connection()
         try:
             self._commit(batch_id, self._payloads(batch))
         except BaseException as error:
             self._on_error(error)
             raise
+
+    def hang_up(self) -> None:
+        """End the thread that the JVM's calls came to; the JVM would let it wait for ever."""
+        if self._connection is not None:
+            # Its thread, which is reading, closes it then.
+            with contextlib.suppress(OSError, AttributeError):
+                self._connection.socket.shutdown(socket.SHUT_RDWR)
 
     def _payloads(self, batch: Any) -> list[bytes]:
         payloads: list[bytes] = []

@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 from penstock.common.options import CHECKPOINT_DIR, RETENTION
 from penstock.errors import ConfigurationError, JobFailedError
-from penstock.execution.process_folder import process_folder
+from penstock.execution.process_folder import close_own, keep_from_forks, process_folder
 from penstock.spark.processes import started
 
 _RETAIN = "RETAIN_ON_CANCELLATION"
@@ -81,13 +81,19 @@ class JobFolder:
         _write_facts(self.path, {**facts, "run": self.run, "restore": savepoint})
         shutil.rmtree(before, ignore_errors=True)
 
+    def note_jvm(self, jvm_pid: int | None) -> None:
+        """Note that another process will write Spark's part of the folder from now on."""
+        facts = _read_facts(self.path)
+        if facts is not None:
+            _write_facts(self.path, {**facts, "jvm": _known_jvm(jvm_pid)})
+
     def release(self, *, finished: bool = False, cancelled: bool = False) -> None:
         """Let the folder go, and remove it if nobody will need it again."""
         if self.temporary or finished or (cancelled and not self.retained_on_cancel):
             _remove(self.path)
         else:
             _give_back(self.path)
-        os.close(self._lock)
+        close_own(self._lock)
 
 
 def checkpoint_of(path: Path, run: int) -> Path:
@@ -128,7 +134,7 @@ def take_folder(configuration: Mapping[str, str], job_name: str, jvm_pid: int | 
             job_id = _claim(path, job_name, jvm_pid)
             run, restore = read_run(path) or (0, None)
         except BaseException:
-            os.close(lock)
+            close_own(lock)
             raise
     except BaseException:
         _give_back(path)
@@ -163,9 +169,12 @@ def _claim(path: Path, job_name: str, jvm_pid: int | None) -> str:
     else:
         _check_name(path, facts["name"], job_name)
         _wait_for_end_of(facts.get("jvm"), jvm_pid, path)
-    jvm = None if jvm_pid is None else {"pid": jvm_pid, "started": started(jvm_pid)}
-    _write_facts(path, {**facts, "jvm": jvm})
+    _write_facts(path, {**facts, "jvm": _known_jvm(jvm_pid)})
     return str(facts["job_id"])
+
+
+def _known_jvm(jvm_pid: int | None) -> dict[str, Any] | None:
+    return None if jvm_pid is None else {"pid": jvm_pid, "started": started(jvm_pid)}
 
 
 def _base(configuration: Mapping[str, str]) -> Path | None:
@@ -230,7 +239,7 @@ def _locked(path: Path) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
                 shutil.rmtree(_rest_of(path), ignore_errors=True)
-                return lock
+                return keep_from_forks(lock)
         except FileNotFoundError:
             pass
         except OSError:

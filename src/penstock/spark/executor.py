@@ -19,7 +19,7 @@ from penstock.spark.job import SparkJob
 from penstock.spark.recovery import recover
 from penstock.spark.restart import RestartStrategy
 from penstock.spark.session import open_session
-from penstock.spark.worker_environment import prepare
+from penstock.spark.worker_environment import WorkerEnvironment, prepare
 
 
 class SparkExecutor(Executor):
@@ -48,7 +48,13 @@ class SparkExecutor(Executor):
             STATUS.clear()
         if plan is not request.plan:
             request, blob = replace(request, plan=plan), dump_job(plan)
-        job = SparkJob(request, session, blob, folder, workers, restarts)
+
+        def start_spark() -> tuple[SparkSession, WorkerEnvironment]:
+            again = open_session(request.configuration, request.plan.slots)
+            folder.note_jvm(jvm_pid())
+            return again, prepare(again.sparkContext, dependencies)
+
+        job = SparkJob(request, session, blob, folder, workers, restarts, start_spark)
         job.start()
         return job
 

@@ -7,6 +7,7 @@ job failed because of Spark: then its error names the file.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import os
 import subprocess
@@ -21,10 +22,10 @@ from py4j.clientserver import ClientServer
 
 from penstock.common.options import LOG_FILE
 from penstock.errors import ConfigurationError, JobFailedError
-from penstock.execution.process_folder import process_folder
+from penstock.execution.process_folder import forget_own, keep_from_forks, process_folder
 from penstock.spark import launch, local_files
 from penstock.spark.class_archive import find_archive
-from penstock.spark.internals import active_gateway, use_gateway
+from penstock.spark.internals import active_gateway, forget_jvm, use_gateway
 from penstock.spark.java import check_java
 from penstock.spark.python_start import start_nursery
 
@@ -161,6 +162,8 @@ def start_jvm(
     with _opened(folder.log) as output:
         if prefork and launch.is_plain(settings, os.environ) and _is_own_interpreter():
             folder.interpreter = start_nursery(folder.path, output, os.environ)
+        # This child is to hold it.
+        forget_own(folder.lock)
         try:
             gateway = _launch(settings, folder, output)
         except (OSError, RuntimeError) as error:
@@ -169,8 +172,13 @@ def start_jvm(
                 got=f"{type(error).__name__}: {error}",
                 todo=f"see Spark's log: {folder.keep_log()}",
             ) from None
+        finally:
+            keep_from_forks(folder.lock)
+    if gateway.proc.stdin is not None:
+        # The JVM ends when it is closed: a forked child must not keep it open.
+        keep_from_forks(gateway.proc.stdin.fileno())
     use_gateway(gateway)
-    atexit.register(_end, gateway, folder)
+    atexit.register(_end, gateway, folder, os.getpid())
     return gateway
 
 
@@ -218,12 +226,14 @@ def _opened(log: Path) -> IO[bytes]:
     return open(handle, "ab")
 
 
-def _end(gateway: Any, folder: JvmFolder) -> None:
+def _end(gateway: Any, folder: JvmFolder, owner: int) -> None:
     """Let the JVM end and wait for it: what it still writes would outlive its folder."""
     process: subprocess.Popen[bytes] | None = gateway.proc
-    if process is None or process.stdin is None:
+    if process is None or process.stdin is None or os.getpid() != owner:
         return
-    process.stdin.close()
+    if not process.stdin.closed:
+        forget_own(process.stdin.fileno())
+        process.stdin.close()
     try:
         process.wait(_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -236,6 +246,26 @@ def jvm_pid() -> int | None:
     """Return the process id of the JVM that this process started, if it did."""
     process = getattr(active_gateway(), "proc", None)
     return None if process is None else int(process.pid)
+
+
+def jvm_end() -> int | None:
+    """Return how the JVM of this process has ended, None if it runs or there is none.
+
+    As `subprocess` tells it: an exit code, or the number of a signal below zero.
+    """
+    gateway: Any = active_gateway()
+    process = getattr(gateway, "proc", None)
+    return None if process is None else process.poll()
+
+
+def bury_jvm() -> None:
+    """Let a JVM that has ended be forgotten, so that another one can be started."""
+    process = active_gateway().proc
+    if process.stdin is not None and not process.stdin.closed:
+        forget_own(process.stdin.fileno())
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    forget_jvm()
 
 
 def is_not_from_py4j(record: logging.LogRecord) -> bool:

@@ -7,12 +7,20 @@ at each function of this module first.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import secrets
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import pyspark
+from py4j.clientserver import ClientServerConnection
+from py4j.java_gateway import JavaObject
 from pyspark import SparkContext, daemon
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.serializers import NoOpSerializer
@@ -38,10 +46,13 @@ PYTHON_PROCESSES = (
     "pyspark.sql.streaming.python_streaming_source_runner",
     "pyspark.sql.streaming.transform_with_state_driver_worker",
 )
+_CALLBACK_CLIENT = "py4j.CallbackClient"
 _SOURCE_MANAGER = "org.apache.spark.sql.execution.datasources.DataSourceManager$"
 _STREAM_SINKS = "org.apache.spark.sql.execution.streaming.sources"
 #: What Spark's JVM calls for each batch, by its Java name.
 BATCH_FUNCTION = f"{_STREAM_SINKS}.PythonForeachBatchFunction"
+
+_starting = threading.Lock()
 
 
 def check_version() -> None:
@@ -92,6 +103,23 @@ def active_context() -> SparkContext | None:
     return SparkContext._active_spark_context
 
 
+def forget_jvm() -> None:
+    """Let pyspark forget a JVM that has ended, with all that was in it."""
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        # In a thread: it waits for a loop that may have ended.
+        threading.Thread(target=server.shutdown, daemon=True).start()
+    # The port at which the JVM called this process.
+    with contextlib.suppress(Exception):
+        gateway.shutdown_callback_server(raise_exception=False)
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+
+
 def look_for_no_sources(session: SparkSession) -> None:
     """Tell Spark that it has found all Python data sources that are installed, and that it is none.
 
@@ -135,7 +163,37 @@ def call_for_each_batch(session: SparkSession, writer: DataStreamWriter, functio
     gateway: Any = session.sparkContext._gateway
     helper = getattr(gateway.jvm, f"{_STREAM_SINKS}.PythonForeachBatchHelper")
     helper.callForeachBatch(writer._jwrite, function)
-    ensure_callback_server_started(gateway)
+    with _starting:
+        ensure_callback_server_started(gateway)
+        _ask_for_a_token(gateway)
+
+
+def _ask_for_a_token(gateway: Any) -> None:
+    """Let the port at which Spark's JVM calls this process answer nobody else.
+
+    Py4J can ask for a token there, but forgets it on the JVM's side when pyspark tells the JVM the
+    port. Without it any user of the machine could end a job, or call its batch function.
+    """
+    parameters = gateway.callback_server_parameters
+    if parameters.auth_token is not None:
+        return
+    token = secrets.token_hex(32)
+    client = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getCallbackClient()
+    field = gateway.jvm.java.lang.Class.forName(_CALLBACK_CLIENT).getDeclaredField("authToken")
+    field.setAccessible(True)
+    field.set(client, token)
+    parameters.auth_token = gateway._callback_server.python_parameters.auth_token = token
+
+
+def serving_connection() -> Any:
+    """Return the connection to the JVM whose thread this is, None if it is another thread."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, ClientServerConnection):
+            return owner
+        frame = frame.f_back
+    return None
 
 
 class BatchReader:
@@ -179,7 +237,27 @@ class _NoCollection:
         return 0
 
 
-def run_daemon_without_collections() -> None:
-    """Run the process that forks workers, which then do not collect garbage after every task."""
+class _Signals:
+    """Stands in for the module `signal` where the daemon uses it."""
+
+    def __init__(self, on_end: Callable[[], None]) -> None:
+        self._on_end = on_end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(signal, name)
+
+    def signal(self, number: int, handler: Any) -> Any:
+        """Set a handler; where the daemon wants none for the end of a child, one that tells."""
+        if number == signal.SIGCHLD and handler == signal.SIG_IGN:
+            return signal.signal(number, lambda *_: self._on_end())
+        return signal.signal(number, handler)
+
+
+def run_daemon_without_collections(on_end: Callable[[], None]) -> None:
+    """Run the process that forks workers, which then do not collect garbage after every task.
+
+    :param on_end: called when workers have ended; it waits for them.
+    """
     daemon.gc = _NoCollection  # type: ignore[assignment]
+    daemon.signal = _Signals(on_end)  # type: ignore[assignment]
     daemon.manager()

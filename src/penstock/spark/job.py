@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock.common import JobExecutionResult, JobStatus
+from penstock.common.options import RETENTION
 from penstock.common.status_line import STATUS
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import JobHandle, JobRequest
@@ -19,7 +21,9 @@ from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
+from penstock.spark.gateway import jvm_end, jvm_pid
 from penstock.spark.restart import RestartStrategy
+from penstock.spark.session import is_own_jvm
 from penstock.spark.worker_environment import WorkerEnvironment
 
 _log = logging.getLogger(__name__)
@@ -29,7 +33,10 @@ _SAY_SECONDS = 0.5
 
 
 class SparkJob(JobHandle):
-    """One job, running in the background of the user's process."""
+    """One job, running in the background of the user's process.
+
+    :param start_spark: starts Spark anew if its JVM has ended.
+    """
 
     def __init__(
         self,
@@ -39,6 +46,7 @@ class SparkJob(JobHandle):
         folder: JobFolder,
         workers: WorkerEnvironment,
         restarts: RestartStrategy,
+        start_spark: Callable[[], tuple[SparkSession, WorkerEnvironment]],
     ) -> None:
         self.job_id = folder.job_id
         self._request = request
@@ -47,6 +55,8 @@ class SparkJob(JobHandle):
         self._folder = folder
         self._workers = workers
         self._restarts = restarts
+        self._start_spark = start_spark
+        self._seen_jvm = jvm_pid()
         self._began = time.monotonic()
         self._runtime_ms = 0
         self._status = JobStatus.CREATED
@@ -76,7 +86,7 @@ class SparkJob(JobHandle):
         except KeyboardInterrupt:
             self.cancel()
             self._ended.wait()
-            raise interrupted(self._request.job_name) from None
+            raise interrupted(self._request.job_name, self._fate_of_checkpoint()) from None
         finally:
             STATUS.clear()
         if self._error is not None:
@@ -92,6 +102,14 @@ class SparkJob(JobHandle):
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         what = f"batch {batches}" if batches else "the first batch"
         return f"{self._status.name.lower()}: {what}, {minutes}:{seconds:02}"
+
+    def _fate_of_checkpoint(self) -> str:
+        """Say what an interrupt has done to what the job kept: it cancels, as in Flink."""
+        if self._folder.temporary:
+            return ""
+        if self._folder.retained_on_cancel:
+            return f"; its checkpoint in {self._folder.path} is kept"
+        return f"; its checkpoint is removed ({RETENTION.key}: RETAIN_ON_CANCELLATION keeps it)"
 
     def cancel(self) -> None:
         self._cancelled.set()
@@ -137,7 +155,11 @@ class SparkJob(JobHandle):
             error = self._run_attempt()
             if self._cancelled.is_set():
                 break
-            delay = None if error is None else self._restarts.delay_after_failure(time.monotonic())
+            # Nobody but the program can start a Spark that it has started itself.
+            is_lost = jvm_end() is not None and not is_own_jvm()
+            if error is None or is_lost:
+                return error
+            delay = self._restarts.delay_after_failure(time.monotonic())
             if delay is None:
                 return error
             name = self._request.job_name
@@ -147,6 +169,13 @@ class SparkJob(JobHandle):
         return JobCancelledError("the job was cancelled", where=f"job {self._request.job_name!r}")
 
     def _run_attempt(self) -> PenstockError | None:
+        # The JVM may have ended, and another job may have started one since.
+        if jvm_end() is not None or jvm_pid() != self._seen_jvm:
+            try:
+                self._session, self._workers = self._start_spark()
+                self._seen_jvm = jvm_pid()
+            except PenstockError as error:
+                return error
         attempt = Attempt(
             self._request, self._session, self._blob, self._folder, self._workers, self._attempts
         )

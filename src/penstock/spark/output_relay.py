@@ -31,7 +31,12 @@ class _Visitor:
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.kind = b""
-        self.rest = b""
+        self.rest: list[bytes] = []
+
+    def take_rest(self) -> bytes:
+        """Return the beginning of a line, and forget it."""
+        rest, self.rest = b"".join(self.rest), []
+        return rest
 
 
 class OutputRelay:
@@ -94,19 +99,20 @@ class OutputRelay:
         if not data:
             self._selector.unregister(visitor.connection)
             visitor.connection.close()
-            _show(visitor.kind, visitor.rest)
+            _show(visitor.kind, visitor.take_rest())
             return
         if not visitor.kind:
             visitor.kind, data = data[:1], data[1:]
-        lines, newline, rest = (visitor.rest + data).rpartition(b"\n")
-        visitor.rest = rest
-        _show(visitor.kind, lines + newline)
+        lines, newline, rest = data.rpartition(b"\n")
+        if newline:
+            _show(visitor.kind, visitor.take_rest() + lines + newline)
+        if rest:
+            visitor.rest.append(rest)
 
     def _print_rests(self) -> None:
         for key in list(self._selector.get_map().values()):
             if key.data is not None:
-                _show(key.data.kind, key.data.rest)
-                key.data.rest = b""
+                _show(key.data.kind, key.data.take_rest())
 
 
 def _show(kind: bytes, data: bytes) -> None:

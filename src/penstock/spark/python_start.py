@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from penstock.execution.process_folder import forget_own, keep_from_forks
 from penstock.spark import nursery_client
 
 #: Paths of Unix sockets are limited to about 100 bytes.
@@ -53,12 +54,17 @@ def start_nursery(folder: Path, output: IO[bytes], environ: Mapping[str, str]) -
         pass_fds=(number,),
     )
     listener.close()
-    atexit.register(_end, process)
+    assert process.stdin is not None
+    keep_from_forks(process.stdin.fileno())  # it ends when that is closed
+    atexit.register(_end, process, os.getpid())
     return str(interpreter)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     assert process.stdin is not None
+    if os.getpid() != owner:
+        return
+    forget_own(process.stdin.fileno())
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:

@@ -26,8 +26,8 @@ def start_query(
     checkpoint: str,
     commit: Commit,
     on_error: Callable[[BaseException], None],
-) -> StreamingQuery:
-    """Start the query of a job.
+) -> tuple[StreamingQuery, Callable[[], None]]:
+    """Start the query of a job; return it, and what must be called when it has ended.
 
     :param name: unique among the queries that run in this process.
     :param checkpoint: Spark's checkpoint location.
@@ -46,5 +46,5 @@ def start_query(
         .option("checkpointLocation", checkpoint)
         .trigger(processingTime="0 seconds")
     )
-    hand_over_batches(session, writer, commit, on_error)
-    return writer.start()
+    hang_up = hand_over_batches(session, writer, commit, on_error)
+    return writer.start(), hang_up

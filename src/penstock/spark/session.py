@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import signal
 import threading
 from collections.abc import Mapping
 
@@ -11,8 +12,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER, PREFORK
-from penstock.errors import ConfigurationError
-from penstock.spark.gateway import JvmFolder, start_jvm
+from penstock.errors import ConfigurationError, JobFailedError
+from penstock.spark.gateway import JvmFolder, bury_jvm, jvm_end, start_jvm
 from penstock.spark.internals import (
     active_context,
     active_gateway,
@@ -38,6 +39,7 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
         or if there is no such log level.
     """
     with _lock:
+        _bury_jvm()
         context = active_context()
         if context is None:
             running = _start(configuration)
@@ -51,6 +53,40 @@ def open_session(configuration: Mapping[str, str], slots: int) -> SparkSession:
     for key, value in session_settings(configuration, slots).items():
         session.conf.set(key, value)
     return session
+
+
+def _bury_jvm() -> None:
+    """If the JVM that Penstock started has ended, let another one be started in its place."""
+    global _folder
+    ended = jvm_end()
+    if ended is None:
+        return
+    if _folder is None:
+        raise own_jvm_has_ended(ended)
+    bury_jvm()
+    _folder = None
+
+
+def is_own_jvm() -> bool:
+    """Return whether Spark was started by Penstock, and not by the program itself."""
+    return _folder is not None
+
+
+def own_jvm_has_ended(status: int) -> JobFailedError:
+    """Return the error for the end of a Spark that the program itself has started."""
+    return JobFailedError(
+        "the JVM of the program's own SparkSession has ended",
+        got=told_status(status),
+        todo="make the SparkSession anew before execute(), or let Penstock start Spark: then it "
+        "starts it again and the job goes on",
+    )
+
+
+def told_status(status: int) -> str:
+    """Say how a process has ended, in words."""
+    if status >= 0:
+        return f"exit code {status}"
+    return f"signal {-status} ({signal.Signals(-status).name})"
 
 
 def log_path() -> str | None:

@@ -101,10 +101,13 @@ def _jvm_options(given: str) -> str:
     compiled does not fit into the 48 MB that it is given by default: after half a minute it would
     throw half of it away and begin again. G1 collects on a core that a worker wants. Spark's
     classes fill the first 21 MB of metaspace, and then more, each time with a full collection.
+    Spark walks a query's plan by recursion, and a job may have hundreds of exchanges in a row.
     """
     options = [] if re.search(r"-XX:\+Use\w+GC", given) else ["-XX:+UseParallelGC"]
     if "-XX:TieredStopAtLevel" not in given:
         options += ["-XX:TieredStopAtLevel=1", "-XX:CompileThresholdScaling=0.1"]
+    if "-Xss" not in given:
+        options.append("-Xss16m")
     if "-XX:MetaspaceSize" not in given:
         options.append("-XX:MetaspaceSize=256m")
     if "-XX:ReservedCodeCacheSize" not in given:

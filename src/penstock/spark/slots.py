@@ -14,6 +14,7 @@ from penstock.runtime.parking import park_heavy
 from penstock.runtime.slot import run_slot
 from penstock.spark import transport
 from penstock.spark.internals import state_client
+from penstock.spark.last_words import busy_with
 from penstock.spark.rows import SCHEMA
 from penstock.spark.shipment import Shipment
 
@@ -85,8 +86,9 @@ class SlotProcessor(StatefulProcessor):
             payloads = (row[1] for row in rows)
             store = self._store.for_slot((key[0],))
             job = self._shipment.job()
-            output = run_slot(job, self._level, slots.index(key[0]), payloads, store)
-            output = park_heavy(output, job.plan.settings)
+            with busy_with(job, self._level):
+                output = run_slot(job, self._level, slots.index(key[0]), payloads, store)
+                output = park_heavy(output, job.plan.settings)
             return iter([_OutputRow(slots[slot % len(slots)], data) for slot, data in output])
 
     def close(self) -> None:

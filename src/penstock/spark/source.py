@@ -14,6 +14,7 @@ from penstock.core.io import BatchRead
 from penstock.runtime.parking import park_heavy
 from penstock.runtime.source_task import run_source
 from penstock.spark import rpc, transport
+from penstock.spark.last_words import busy_with
 from penstock.spark.rows import SCHEMA, to_arrow
 from penstock.spark.shipment import Shipment
 
@@ -78,7 +79,8 @@ class Reader(DataSourceStreamReader):
         assert isinstance(partition, SubtaskPartition)
         with transport.carried():
             job = self._shipment.job()
-            rows = park_heavy(run_source(job, partition.read), job.plan.settings)
+            with busy_with(job, 0, partition.read.source_id):
+                rows = park_heavy(run_source(job, partition.read), job.plan.settings)
         # Outside: while this generator rests, the worker is Spark's again.
         yield from to_arrow(rows, self._slots)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.errors import JobFailedError, PenstockError
+from penstock.runtime.failure import describe_exit
 from penstock.spark.worker_output import shown_to_user
 
 _MARK = "penstock-error"
@@ -35,6 +36,8 @@ def carried() -> Iterator[None]:
         raise
     except PenstockError as error:
         raise pack(error) from None
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise pack(describe_exit(error)) from None
     except Exception as error:
         raise pack(_described(error)) from None
 

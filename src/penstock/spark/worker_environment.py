@@ -18,7 +18,8 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from penstock.spark import worker_output, worker_setup
+from penstock.execution.process_folder import process_folder
+from penstock.spark import worker_ends, worker_output, worker_setup
 from penstock.spark.dependencies import Dependencies
 from penstock.spark.internals import functions_get
 from penstock.spark.interpreter import worker_interpreter
@@ -36,6 +37,8 @@ class WorkerEnvironment:
     executable: str | None = None
     #: Where the workers' output arrives; None if it stays in Spark's log.
     relay: OutputRelay | None = None
+    #: Where workers note what they do; None if they are on other machines.
+    notes: Path | None = None
 
     @contextmanager
     def of_functions(self, context: SparkContext) -> Iterator[None]:
@@ -63,6 +66,9 @@ def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironm
     if relay is not None and relay.place is not None:
         variables[worker_output.VARIABLE] = relay.place
         variables[worker_output.LEVELS_VARIABLE] = json.dumps(worker_output.log_levels())
+    notes = _notes_folder() if here else None
+    if notes is not None:
+        variables[worker_ends.VARIABLE] = str(notes)
     name = ""
     folder, executable = dependencies.folder, dependencies.executable
     if folder is not None:
@@ -76,7 +82,14 @@ def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironm
     elif master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         # A context of the user's own: the first python3 of the path need not know Penstock.
         executable = sys.executable
-    return WorkerEnvironment(variables, executable, relay)
+    return WorkerEnvironment(variables, executable, relay, notes)
+
+
+def _notes_folder() -> Path:
+    # One for all jobs: workers of other variables would be other workers.
+    folder = process_folder().path / "notes"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def _distribute(context: SparkContext, folder: Path, name: str) -> None:

@@ -10,6 +10,7 @@ worker that prints nothing opens no connection.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
@@ -43,7 +44,7 @@ def shown_to_user() -> Iterator[None]:
         yield
         return
     global _streams
-    if _streams is None:
+    if _streams is None or any(stream.closed for stream in _streams):
         _streams = _open(place, STDOUT), _open(place, STDERR)
         _log_to(_open(place, LOG))
     before = sys.stdout, sys.stderr
@@ -52,7 +53,8 @@ def shown_to_user() -> Iterator[None]:
         yield
     finally:
         for stream in _streams:
-            stream.flush()
+            with contextlib.suppress(ValueError):  # a function has closed it
+                stream.flush()
         sys.stdout, sys.stderr = before
 
 

@@ -98,6 +98,31 @@ def test_a_child_that_inherits_the_lock_holds_the_folder(tmp_path: Path) -> None
         sweep(tmp_path)
 
 
+#: A child of the user's own, forked: it must hold nothing.
+FORKED = """
+import os, time
+child = os.fork()
+if child == 0:
+    os.close(1)
+    time.sleep(30)
+    os._exit(0)
+print(child, flush=True)
+"""
+
+
+def test_a_forked_child_does_not_hold_the_folder(tmp_path: Path) -> None:
+    with program(tmp_path, FORKED) as process:
+        path, child = Path(told(process)), int(told(process))
+        process.kill()
+        process.wait()
+    try:
+        sweep(tmp_path)
+        assert not path.exists()
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
 def test_nothing_is_removed_for_its_name_alone(tmp_path: Path) -> None:
     mine = tmp_path / "penstock-run-results"
     mine.mkdir()
