@@ -426,7 +426,7 @@ class Coordinator:
         if record is not None:
             return record.state
         if offset == self._initial:
-            return JobState()
+            return self._resumption.state()
         raise JobFailedError(
             "no record of the job ends where the engine wants to go on",
             where=f"job directory {self._directory.path}",

@@ -8,7 +8,7 @@ from penstock.common.options import CLAIM_MODE
 from penstock.connectors.file_paths import join, store_of
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.coordinator.offsets import Offset
-from penstock.runtime.coordinator.records import RecordLog
+from penstock.runtime.coordinator.records import JobState, RecordLog
 from penstock.runtime.coordinator.savepoints import dispose, redealt
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.savepoint.format import Savepoint
@@ -68,6 +68,12 @@ class Resumption:
         before = {info.uid: info.parallelism for info in self.savepoint.manifest.operators}
         offset: Offset = redealt(self.savepoint.manifest.offset, self._plan, before)
         return offset
+
+    def state(self) -> JobState:
+        """Return what the coordinator knows at the beginning."""
+        if self.savepoint is None or self.savepoint.manifest.feedback is None:
+            return JobState()
+        return JobState(feedback=self.savepoint.read(self.savepoint.manifest.feedback))
 
     def settle(self) -> None:
         """Let go of the savepoint: the job has a checkpoint of its own."""

@@ -22,7 +22,13 @@ from penstock.errors import StateError
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.coordinator.records import BatchRecord
 from penstock.runtime.coordinator.storage import JobDirectory
-from penstock.runtime.savepoint.format import Manifest, Part, Savepoint, write_manifest
+from penstock.runtime.savepoint.format import (
+    Manifest,
+    Part,
+    Savepoint,
+    write_feedback,
+    write_manifest,
+)
 from penstock.runtime.savepoint.program import describe_program
 from penstock.runtime.savepoint.snapshot import LooseState, write_parts
 
@@ -139,6 +145,7 @@ class Savepoints:
             tuple(p for p in parts if isinstance(p, Part)),
             offset=without_control(record.end),
             files=tuple(files),
+            feedback=write_feedback(folder, record.state.feedback),
             job_id=self._job_id,
             job_name=self._plan.job_name,
             batch=record.batch_id,
@@ -170,6 +177,8 @@ def _remove_unnamed(folder: str, manifest: Manifest) -> None:
     """Remove what attempts have left that were given up."""
     store = store_of(folder)
     named = {extent.file for part in manifest.parts for extent in part.extents()}
+    if manifest.feedback is not None:
+        named.add(manifest.feedback.file)
     for status in store.list_files(folder, recursive=False, hidden=True):
         if status.path.rpartition("/")[2] not in named:
             store.delete(status.path)

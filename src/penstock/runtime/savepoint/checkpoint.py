@@ -16,7 +16,13 @@ from penstock.runtime.coordinator.records import RecordLog
 from penstock.runtime.coordinator.resumption import PROGRAM_FILE, first_batch_of
 from penstock.runtime.coordinator.savepoints import without_control
 from penstock.runtime.coordinator.storage import JobDirectory
-from penstock.runtime.savepoint.format import Manifest, OperatorInfo, Part, write_manifest
+from penstock.runtime.savepoint.format import (
+    Manifest,
+    OperatorInfo,
+    Part,
+    write_feedback,
+    write_manifest,
+)
 from penstock.runtime.savepoint.program import load_program
 from penstock.runtime.savepoint.snapshot import LooseState, write_parts
 from penstock.runtime.state.log import SlotLog, SlotStore
@@ -67,6 +73,7 @@ class Checkpoint:
             tuple(parts),
             offset=without_control(record.end),
             files=tuple(files),
+            feedback=write_feedback(folder, record.state.feedback),
             batch=record.batch_id,
         )
         write_manifest(folder, manifest)

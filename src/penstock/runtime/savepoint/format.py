@@ -113,6 +113,8 @@ class Manifest:
     #: Wall-clock time at which it was completed, in epoch milliseconds.
     created: int = 0
     version: int = VERSION
+    #: Records that iterations have sent back and nobody has read yet, by the uid of the head.
+    feedback: Extent | None = None
 
     def operator(self, uid: str) -> OperatorInfo:
         """Return an operator by uid.
@@ -250,6 +252,16 @@ class PartWriter:
         self._stream.close()
 
 
+def write_feedback(folder: str, feedback: Mapping[str, list[bytes]]) -> Extent | None:
+    """Write what iterations have sent back; return where it is, None for nothing."""
+    if not any(feedback.values()):
+        return None
+    writer = PartWriter(folder)
+    extent = writer.write(dict(feedback))
+    writer.close()
+    return extent
+
+
 def write_manifest(folder: str, manifest: Manifest) -> None:
     """Write the manifest: from now on there is a savepoint."""
     path = join(folder, METADATA)
@@ -281,6 +293,7 @@ def parse_manifest(data: bytes, where: str) -> Manifest:
         )
     found["operators"] = tuple(info_of(entry) for entry in found["operators"])
     found["files"] = tuple(found["files"])
+    found["feedback"] = found.get("feedback") and Extent(*found["feedback"])
     found["parts"] = tuple(_part_of(entry) for entry in found["parts"])
     return Manifest(**found)
 
@@ -292,6 +305,7 @@ def info_of(entry: Mapping[str, Any]) -> OperatorInfo:
 
 def _as_json(manifest: Manifest) -> dict[str, Any]:
     document = asdict(replace(manifest, parts=()))
+    document["feedback"] = _listed(manifest.feedback)
     document["parts"] = [
         {
             "uid": part.uid,
