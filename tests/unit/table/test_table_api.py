@@ -252,3 +252,14 @@ def test_flat_aggregate_gives_many_rows_a_group(fruit: Table) -> None:
     assert changes(table) == [
         "+I('a', 1, 1)", "+I('b', 2, 1)", "-D('a', 1, 1)", "+I('a', 3, 1)", "+I('a', 1, 2)",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "FULL JOIN"])
+def test_rows_that_hold_arrays_are_joined(t_env: StreamTableEnvironment, kind: str) -> None:
+    t_env.create_temporary_view("l", t_env.from_elements([(1, [1, 2]), (2, [3])], ["a", "x"]))
+    t_env.create_temporary_view(
+        "r", t_env.from_elements([(1, {"k": 1}), (1, {"k": 1})], ["b", "y"])
+    )
+    rows = changes(t_env.sql_query(f"SELECT a, x, y FROM l {kind} r ON a = b"))
+    added = [row for row in rows if row.startswith("+I(1") and "None" not in row]
+    assert added == ["+I(1, [1, 2], {'k': 1})"] * 2

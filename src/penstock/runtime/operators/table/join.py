@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.core.sql.arrays import frozen
 from penstock.graph.relational.specs import DELETE, INSERT
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.table.expiring import ExpiringOperator
@@ -31,31 +32,52 @@ class _Side:
 
     def rows(self, key: Any) -> list[tuple[Any, Any]]:
         """Return the rows of a key with what is kept of them."""
-        return self.table.items(key)
+        if self.counts_partners:
+            return [
+                (held[2] if len(held) > 2 else name, held) for name, held in self.table.items(key)
+            ]
+        return [
+            (held[2], held) if type(held) is tuple else (name, held)
+            for name, held in self.table.items(key)
+        ]
 
     def add(self, key: Any, row: tuple[Any, ...], partners: int = 0) -> None:
         """Add a row."""
-        held = self.table.get(key, row)
-        if self.counts_partners:
-            count = 0 if held is None else held[0]
-            self.table.put(key, row, (count + 1, partners))
-        else:
-            self.table.put(key, row, 1 if held is None else held + 1)
+        name = hashable(row)
+        held = self.table.get(key, name)
+        count = 1 if held is None else _times(held) + 1
+        self.table.put(key, name, self._kept(name, row, count, partners))
+
+    def _kept(self, name: Any, row: Any, count: int, partners: int) -> Any:
+        if name is not row:
+            return count, partners, row  # its name is not the row itself
+        return (count, partners) if self.counts_partners else count
 
     def take(self, key: Any, row: tuple[Any, ...]) -> None:
         """Take a row back; nothing happens if it is not there."""
-        held = self.table.get(key, row)
+        name = hashable(row)
+        held = self.table.get(key, name)
         if held is None:
             return
-        count = held[0] if self.counts_partners else held
+        count = _times(held)
         if count <= 1:
-            self.table.discard(key, row)
+            self.table.discard(key, name)
         else:
-            self.table.put(key, row, (count - 1, held[1]) if self.counts_partners else count - 1)
+            partners = held[1] if type(held) is tuple else 0
+            self.table.put(key, name, self._kept(name, row, count - 1, partners))
 
     def set_partners(self, key: Any, row: tuple[Any, ...], held: Any, partners: int) -> None:
         """Set the number of partners of a row."""
-        self.table.put(key, row, (held[0], partners))
+        self.table.put(key, hashable(row), (held[0], partners, *held[2:]))
+
+
+def hashable(row: tuple[Any, ...]) -> Any:
+    """Return a row under which it can be found: itself, unless it holds lists or dicts."""
+    try:
+        hash(row)
+    except TypeError:
+        return frozen(row)
+    return row
 
 
 class JoinOperator(ExpiringOperator):
@@ -150,7 +172,7 @@ class JoinOperator(ExpiringOperator):
                 for _ in range(_times(held)):
                     yield self._pair(row, other, kind, number)
                 continue
-            count, known = held
+            count, known = held[:2]
             for _ in range(count):
                 if known == 0:
                     yield self._pair(self._pads[number], other, DELETE, number)
@@ -172,7 +194,7 @@ class JoinOperator(ExpiringOperator):
         if not other_outer:
             return
         for other, held in partners:
-            count, known = held
+            count, known = held[:2]
             if known == 1:
                 for _ in range(count):
                     yield self._pair(self._pads[number], other, INSERT, number)
@@ -220,7 +242,7 @@ class SemiJoinOperator(JoinOperator):
         if kind & 1:
             right.take(key, row)
             for other, held in partners:
-                count, known = held
+                count, known = held[:2]
                 if known == 1:
                     for _ in range(count):
                         yield (*other, INSERT if self._anti else kind)
@@ -228,7 +250,7 @@ class SemiJoinOperator(JoinOperator):
             return
         right.add(key, row)
         for other, held in partners:
-            count, known = held
+            count, known = held[:2]
             if known == 0:
                 for _ in range(count):
                     yield (*other, DELETE if self._anti else kind)

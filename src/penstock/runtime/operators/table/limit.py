@@ -8,6 +8,7 @@ from typing import Any
 from penstock.core.time import MAX_WATERMARK
 from penstock.graph.relational.specs import DELETE, INSERT
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.table.join import hashable
 from penstock.runtime.operators.table.programs import load_program
 from penstock.runtime.state.tables import ValueTable
 
@@ -73,23 +74,24 @@ class MaterializeOperator(Operator):
         self._order: Any = None
         if self.spec.order is not None:
             self._order = load_program(self, self.spec.order)["order"]
-        self._rows: dict[Any, int] = {}
+        self._rows: dict[Any, tuple[Any, int]] = {}
         super().open()
 
     def process(self, value: Any) -> None:
         """Take one change."""
         row, kind = (value[:-1], value[-1]) if self.spec.changes else (value, INSERT)
-        count = self._rows.get(row, 0) + (-1 if kind & 1 else 1)
+        name = hashable(row)
+        count = self._rows.get(name, (row, 0))[1] + (-1 if kind & 1 else 1)
         if count:
-            self._rows[row] = count
+            self._rows[name] = (row, count)
         else:
-            del self._rows[row]
+            del self._rows[name]
 
     def on_watermark(self, watermark: int) -> None:
         """Send the table in front of the last watermark."""
         if watermark != MAX_WATERMARK:
             return
-        rows = [row for row, count in self._rows.items() for _ in range(count)]
+        rows = [row for row, count in self._rows.values() for _ in range(count)]
         if self._order is not None:
             rows.sort(key=self._order)
         fetch = self.spec.fetch
