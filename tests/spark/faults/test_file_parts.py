@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from penstock.spark.directory import folder_name
 from tests.spark.conftest import Program, RunProgram
 from tests.spark.faults.parts import line
 
@@ -47,7 +48,7 @@ def files(folder: Path) -> object:
 
 
 def commits(folder: Path) -> object:
-    log = folder / "checkpoints" / "parts" / "spark" / "commits"
+    log = folder / "checkpoints" / folder_name("parts") / "spark" / "commits"
     return {name for name in os.listdir(log) if name.isdigit()} if log.exists() else set()
 
 
