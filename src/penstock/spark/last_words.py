@@ -25,12 +25,11 @@ from typing import Any
 from penstock.errors import JobFailedError
 from penstock.runtime.failure import operator_at
 from penstock.runtime.job import Job
-from penstock.spark.worker_ends import END, VARIABLE
+from penstock.spark.worker_ends import END, STACK, VARIABLE
 
 _SAMPLE_SECONDS = 0.2
 #: How long the daemon may take to notice the end of a worker that Spark has noticed.
 _PATIENCE_SECONDS = 2.0
-_STACK = ".stack"
 _STACK_LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -49,7 +48,7 @@ class _Notes:
         self._busy = threading.Event()
         # The interrupt of a terminal reaches all its processes; it is the program's to act on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        faulthandler.enable(open(path + _STACK, "wb"), all_threads=False)  # noqa: SIM115 - kept
+        faulthandler.enable(open(path + STACK, "wb"), all_threads=False)  # noqa: SIM115 - kept
         self._exit = os._exit
         os._exit = self._note_exit
         threading.Thread(target=self._watch, name="penstock-notes", daemon=True).start()
@@ -127,7 +126,7 @@ def told_by(folder: Path) -> JobFailedError | None:
     # Who was busy; else whoever was the first to go.
     path, note = next(((path, note) for path, note in deaths if note), deaths[0])
     status = int(path.read_text() or 0)
-    stack = folder / f"{path.name.removesuffix(END)}{_STACK}"
+    stack = folder / f"{path.name.removesuffix(END)}{STACK}"
     error = _describe(status, note, stack.read_text() if stack.exists() else "")
     for left in folder.iterdir():
         if left.suffix == END:

@@ -12,10 +12,15 @@ import os
 VARIABLE = "PENSTOCK_NOTES"
 #: Behind the number of a worker, the name of the file that holds its status.
 END = ".end"
+#: The same, of the file for the stack of a crash.
+STACK = ".stack"
 
 
 def note_ends() -> None:
-    """Note how children of this process have ended badly. For its handler of SIGCHLD."""
+    """Note how children of this process have ended, unless they ended well.
+
+    For its handler of SIGCHLD.
+    """
     folder = os.environ.get(VARIABLE)
     while True:
         try:
@@ -24,6 +29,12 @@ def note_ends() -> None:
             return
         if pid == 0:
             return
-        if folder is not None and status != 0:
+        if folder is None:
+            continue
+        if status == 0:
+            for name in (str(pid), f"{pid}{STACK}"):
+                with contextlib.suppress(OSError):
+                    os.unlink(f"{folder}/{name}")
+        else:
             with contextlib.suppress(OSError), open(f"{folder}/{pid}{END}", "w") as file:
                 file.write(str(status))
