@@ -49,10 +49,32 @@ def _query(t_env: TableEnvironment, statement: st.Query) -> TableResult:
 
 
 def bound_insert(t_env: TableEnvironment, statement: st.Insert) -> tuple[Any, Any]:
-    """Return the rows of an INSERT and the table that they go to."""
+    """Return the rows of an INSERT and the table that they go to.
+
+    :raises ValidationError: if it asks for what no connector can do.
+    """
+    refuse_overwrite(statement.overwrite)
+    if statement.partition:
+        raise ValidationError(
+            "INSERT INTO ... PARTITION (...) is not supported",
+            got=", ".join(statement.partition),
+            todo="select the values of the partition's columns with the others",
+        )
     return insert_into(
         t_env, statement.target, t_env._bind(statement.query.tree), statement.columns
     )
+
+
+def refuse_overwrite(overwrite: bool) -> None:
+    """Refuse to replace what a table holds: no connector can do it yet.
+
+    :raises ValidationError: if `overwrite` is set.
+    """
+    if overwrite:
+        raise ValidationError(
+            "INSERT OVERWRITE is not supported: no connector replaces what a table holds",
+            todo="use INSERT INTO, and empty the table itself before",
+        )
 
 
 def insert_into(

@@ -27,7 +27,7 @@ from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.from_binder import joined_schema
 from penstock.table.sql.query_binder import distinct, set_operation
 from penstock.table.sql.scope import Scope
-from penstock.table.statement_runner import started
+from penstock.table.statement_runner import refuse_overwrite, started
 from penstock.table.table_pipeline import TablePipeline, sink_of
 from penstock.table.table_result import TableResult
 from penstock.table.table_trees import TreeBinder, trees_of
@@ -332,12 +332,14 @@ class Table:
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TableResult:
         """Run the query into a table."""
+        refuse_overwrite(overwrite)
         return started(self._t_env, [sink_of(self._t_env, table_path_or_descriptor, self._node)])
 
     def insert_into(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TablePipeline:
         """Return the query with its target, to be run or explained."""
+        refuse_overwrite(overwrite)
         insert = sink_of(self._t_env, table_path_or_descriptor, self._node)
         return TablePipeline(self._t_env, insert, table_path_or_descriptor)
 

@@ -179,3 +179,23 @@ def test_a_text_that_is_no_sql_is_underlined(t_env: TableEnvironment) -> None:
         "              ^^\n"
         "  to do: correct the statement there"
     )
+
+
+def test_what_would_be_left_undone_is_refused(t_env: TableEnvironment) -> None:
+    with pytest.raises(ValidationError, match="INSERT OVERWRITE is not supported"):
+        t_env.execute_sql("INSERT OVERWRITE rates SELECT * FROM orders")
+    with pytest.raises(ValidationError, match=r"PARTITION \(...\) is not supported"):
+        t_env.execute_sql("INSERT INTO rates PARTITION (id = 1) SELECT currency FROM orders")
+    with pytest.raises(ValidationError, match="INSERT OVERWRITE is not supported"):
+        t_env.from_path("orders").execute_insert("rates", overwrite=True)
+
+
+@pytest.mark.parametrize("function", ["RANK", "DENSE_RANK"])
+def test_only_row_number_bounds_the_rows(t_env: TableEnvironment, function: str) -> None:
+    query = (
+        f"SELECT * FROM (SELECT *, {function}() OVER (PARTITION BY currency ORDER BY amount) AS r "
+        "FROM orders) WHERE r <= 2"
+    )
+    with pytest.raises(ValidationError) as caught:
+        t_env.explain_sql(query)
+    assert caught.value.what == f"{function}() cannot bound the number of rows"

@@ -190,8 +190,12 @@ def test_a_table_becomes_a_stream_and_back(
     t_env.to_retract_stream(counted).print()
     t_env._env.execute()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:4] == ["+I[a, 1]", "+I[b, 1]", "-U[a, 1]", "+U[a, 2]"]
-    assert lines[4] == "(true,+I[a, 1])"
+    # Order is promised within a sink, not between two of them.
+    retracted = [line for line in lines if line.startswith("(")]
+    assert [line for line in lines if line not in retracted] == [
+        "+I[a, 1]", "+I[b, 1]", "-U[a, 1]", "+U[a, 2]",
+    ]  # fmt: skip
+    assert retracted[0] == "(true,+I[a, 1])"
     with pytest.raises(ValidationError) as failure:
         t_env.to_data_stream(counted)
     assert str(failure.value) == (

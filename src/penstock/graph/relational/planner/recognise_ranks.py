@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.errors import ValidationError
 from penstock.graph.relational.algebra import Filter, Node, Over, Project, Sort, project
 from penstock.graph.relational.expressions import Call, Cast, Expr, InputRef, Literal, SortKey
 from penstock.graph.relational.physical import Deduplicate, Rank, WindowRank
@@ -63,6 +64,12 @@ def _rank(node: Filter, over: Over) -> Node | None:
             end = high if end is None else min(end, high)
     if end is None:
         return None
+    if call.aggregate.name != "ROW_NUMBER":
+        # As in Flink: rows with equal ranks would have to be kept without a bound.
+        raise ValidationError(
+            f"{call.aggregate.name}() cannot bound the number of rows",
+            todo="use ROW_NUMBER(), which numbers rows with equal keys one after the other",
+        )
     ranked = _make(over, start, end)
     condition = conjunction(rest)
     return ranked if condition is None else Filter(ranked.schema, ranked, condition)
