@@ -52,12 +52,9 @@ def test_a_key_on_a_missing_field(env: ExecutionEnvironment) -> None:
     with pytest.raises(TypeMismatchError) as caught:
         env.from_elements(("a", 1)).group_by(2)
     line = _line('env.from_elements(("a", 1)).group_by(2)')
-    assert str(caught.value) == (
-        "the record has no field 2\n"
-        f"  where: group_by() at {line}\n"
-        "  got:   tuple ('a', 1)\n"
-        "  to do: name a field that every record of the stream has; a plain value has only field 0"
-    )
+    assert caught.value.what == "the record has no field 2"
+    assert caught.value.where == f"group_by() at {line}"
+    assert "('a', 1)" in str(caught.value.got)
 
 
 def test_a_join_of_unlike_keys(env: ExecutionEnvironment) -> None:

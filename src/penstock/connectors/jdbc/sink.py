@@ -67,8 +67,7 @@ class JdbcSink(Sink):
         :raises ConfigurationError: if the number of fields is not that of the placeholders.
 
         >>> from penstock.common import Types
-        >>> from penstock.connectors.journal import numbering_of
-        from penstock.connectors.jdbc.options import JdbcConnectionOptions
+        >>> from penstock.connectors.jdbc.options import JdbcConnectionOptions
         >>> sink = JdbcSink.sink(
         ...     "INSERT INTO counts VALUES (?, ?)",
         ...     Types.ROW([Types.STRING(), Types.INT()]),
