@@ -101,7 +101,7 @@ class Chain(Setting):
 
 @domains
 def test_a_timer_set_for_a_time_already_passed_fires(domain: TimeDomain) -> None:
-    """In event time at once. Processing time stands still meanwhile, so there with the next batch."""
+    """In event time at once; processing time stands still, so there with the next batch."""
     harness = harness_of(Chain(domain))
     harness.process_element(("k", "register", 10))
     harness.process_element(("k", "register", 12))
