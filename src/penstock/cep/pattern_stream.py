@@ -19,8 +19,8 @@ from penstock.core.pattern import (
 )
 from penstock.core.pattern.validation import validate
 from penstock.datastream.data_stream import DataStream, KeyedStream
-from penstock.datastream.function_checks import require_function, require_object
 from penstock.datastream.windowed_stream import same_key
+from penstock.graph.function_checks import require_function, require_object
 from penstock.graph.specs import CepSpec
 
 Comparator = Callable[[Any, Any], int] | EventComparator[Any]

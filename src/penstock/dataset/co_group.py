@@ -8,11 +8,11 @@ from typing import Any
 
 from penstock.core.batch.options import Order
 from penstock.core.functions import CoGroupFunction, Partitioner
-from penstock.dataset.checks import check_function
 from penstock.dataset.data_set import DataSet
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.dataset.keys import Key, SortKey, make_key, make_sort_key, require_like_keys
 from penstock.graph.dataset.nodes import CoGroupNode
+from penstock.graph.function_checks import require_function
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class CoGroupOperator(DataSet):
 
         :param function: returns or yields any number of records.
         """
-        check_function("with_()", function, CoGroupFunction)
+        require_function("with_()", function, CoGroupFunction)
         self._co_group.function = function
         self._co_group.site = capture_call_site()
         return self
@@ -73,7 +73,7 @@ class CoGroupOperator(DataSet):
         self, partitioner: Callable[[Any, int], int] | Partitioner[Any]
     ) -> CoGroupOperator:
         """Send records where a partitioner says, instead of by their key's hash."""
-        check_function("with_partitioner()", partitioner, Partitioner)
+        require_function("with_partitioner()", partitioner, Partitioner)
         self._co_group.partitioner = partitioner
         return self
 

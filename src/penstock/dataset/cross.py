@@ -7,11 +7,11 @@ from typing import Any
 
 from penstock.core.batch.options import CrossHint
 from penstock.core.functions.batch import CrossFunction
-from penstock.dataset.checks import check_function
 from penstock.dataset.data_set import DataSet
 from penstock.dataset.projection import PairProjection, pair
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.dataset.nodes import CrossNode
+from penstock.graph.function_checks import require_function
 
 
 class CrossOperator(DataSet):
@@ -30,7 +30,7 @@ class CrossOperator(DataSet):
 
     def with_(self, function: Callable[[Any, Any], Any] | CrossFunction[Any, Any, Any]) -> DataSet:
         """Call a function for each pair; it returns one record."""
-        check_function("with_()", function, CrossFunction)
+        require_function("with_()", function, CrossFunction)
         self._cross.function = function
         self._cross.site = capture_call_site()
         return self

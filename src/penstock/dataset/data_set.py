@@ -18,7 +18,7 @@ from penstock.core.functions.batch import (
     GroupReduceFunction,
     MapPartitionFunction,
 )
-from penstock.dataset.checks import check_count, check_function
+from penstock.dataset.checks import check_count
 from penstock.dataset.reducing import MostBy, keep_first
 from penstock.dataset.sinks import DataSetSinks
 from penstock.errors import ConfigurationError
@@ -38,6 +38,7 @@ from penstock.graph.dataset.nodes import (
     UnionNode,
 )
 from penstock.graph.fields import Projection
+from penstock.graph.function_checks import require_function
 
 if TYPE_CHECKING:
     from penstock.dataset.aggregate import AggregateOperator
@@ -63,24 +64,24 @@ class DataSet(DataSetSinks):
 
     def map(self, mapper: Callable[[Any], Any] | MapFunction[Any, Any]) -> DataSet:
         """Turn every record into one other."""
-        check_function("map()", mapper, MapFunction)
+        require_function("map()", mapper, MapFunction)
         return self._each(EachKind.MAP, "Map", mapper)
 
     def flat_map(self, flat_mapper: Callable[[Any], Any] | FlatMapFunction[Any, Any]) -> DataSet:
         """Turn every record into any number of others; the function returns or yields them."""
-        check_function("flat_map()", flat_mapper, FlatMapFunction)
+        require_function("flat_map()", flat_mapper, FlatMapFunction)
         return self._each(EachKind.FLAT_MAP, "FlatMap", flat_mapper)
 
     def filter(self, filter: Callable[[Any], bool] | FilterFunction[Any]) -> DataSet:
         """Keep the records for which the function returns True."""
-        check_function("filter()", filter, FilterFunction)
+        require_function("filter()", filter, FilterFunction)
         return self._each(EachKind.FILTER, "Filter", filter, example=self._node.example)
 
     def map_partition(
         self, map_partition: Callable[[Any], Any] | MapPartitionFunction[Any, Any]
     ) -> DataSet:
         """Turn all records of each subtask into any number of others."""
-        check_function("map_partition()", map_partition, MapPartitionFunction)
+        require_function("map_partition()", map_partition, MapPartitionFunction)
         return self._each(EachKind.MAP_PARTITION, "MapPartition", map_partition)
 
     def project(self, *fields: int | str) -> DataSet:
@@ -92,21 +93,21 @@ class DataSet(DataSetSinks):
 
     def reduce(self, reducer: Callable[[Any, Any], Any] | ReduceFunction[Any]) -> DataSet:
         """Make one record of all, two by two; of no records, none."""
-        check_function("reduce()", reducer, ReduceFunction)
+        require_function("reduce()", reducer, ReduceFunction)
         return self._add(ReduceNode, "Reduce", key=None, function=reducer, parallelism=1)
 
     def reduce_group(
         self, reducer: Callable[[Any], Any] | GroupReduceFunction[Any, Any]
     ) -> DataSet:
         """Call a function once with all records; it returns or yields any number of others."""
-        check_function("reduce_group()", reducer, GroupReduceFunction)
+        require_function("reduce_group()", reducer, GroupReduceFunction)
         return self._add(GroupReduceNode, "GroupReduce", key=None, function=reducer, parallelism=1)
 
     def combine_group(
         self, combiner: Callable[[Any], Any] | GroupCombineFunction[Any, Any]
     ) -> DataSet:
         """Call a function with the records of each subtask; nothing is sent anywhere."""
-        check_function("combine_group()", combiner, GroupCombineFunction)
+        require_function("combine_group()", combiner, GroupCombineFunction)
         return self._add(
             GroupReduceNode, "GroupCombine", key=None, function=combiner, combine_only=True
         )
@@ -247,7 +248,7 @@ class DataSet(DataSetSinks):
         :param partitioner: returns the subtask of a key, given the number of subtasks.
         :param field: position, name or function that gives the key.
         """
-        check_function("partition_custom()", partitioner, Partitioner)
+        require_function("partition_custom()", partitioner, Partitioner)
         key = make_key("partition_custom()", [field], self._node.example)
         return self._partition(PartitionKind.CUSTOM, key=key, partitioner=partitioner)
 

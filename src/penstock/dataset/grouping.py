@@ -9,11 +9,12 @@ from penstock.core.batch.options import Aggregations, Order
 from penstock.core.functions import Partitioner, ReduceFunction
 from penstock.core.functions.batch import GroupCombineFunction, GroupReduceFunction
 from penstock.dataset import aggregate
-from penstock.dataset.checks import check_count, check_function
+from penstock.dataset.checks import check_count
 from penstock.dataset.data_set import DataSet
 from penstock.dataset.reducing import MostBy
 from penstock.graph.dataset.keys import Key, SortKey, make_key, make_sort_key
 from penstock.graph.dataset.nodes import FirstNode, GroupReduceNode, ReduceNode
+from penstock.graph.function_checks import require_function
 
 if TYPE_CHECKING:
     from penstock.dataset.aggregate import AggregateOperator
@@ -35,7 +36,7 @@ class _Grouping:
 
         A `GroupReduceFunction` that has a `combine` method makes less of what is sent.
         """
-        check_function("reduce_group()", reducer, GroupReduceFunction)
+        require_function("reduce_group()", reducer, GroupReduceFunction)
         return self._data._add(
             GroupReduceNode,
             "GroupReduce",
@@ -49,7 +50,7 @@ class _Grouping:
         self, combiner: Callable[[Any], Any] | GroupCombineFunction[Any, Any]
     ) -> DataSet:
         """Call a function with the records of each group that are together already."""
-        check_function("combine_group()", combiner, GroupCombineFunction)
+        require_function("combine_group()", combiner, GroupCombineFunction)
         return self._data._add(
             GroupReduceNode, "GroupCombine", key=self._key, function=combiner, combine_only=True
         )
@@ -85,13 +86,13 @@ class UnsortedGrouping(_Grouping):
         self, partitioner: Callable[[Any, int], int] | Partitioner[Any]
     ) -> UnsortedGrouping:
         """Send groups where a partitioner says, instead of by their key's hash."""
-        check_function("with_partitioner()", partitioner, Partitioner)
+        require_function("with_partitioner()", partitioner, Partitioner)
         self._partitioner = partitioner
         return self
 
     def reduce(self, reducer: Callable[[Any, Any], Any] | ReduceFunction[Any]) -> DataSet:
         """Make one record of each group, two by two."""
-        check_function("reduce()", reducer, ReduceFunction)
+        require_function("reduce()", reducer, ReduceFunction)
         return self._data._add(ReduceNode, "Reduce", key=self._key, function=reducer)
 
     def aggregate(self, agg: Aggregations, field: int | str) -> AggregateOperator:

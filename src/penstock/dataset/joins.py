@@ -8,13 +8,13 @@ from typing import Any
 
 from penstock.core.batch.options import JoinHint, JoinKind
 from penstock.core.functions import FlatJoinFunction, JoinFunction, Partitioner
-from penstock.dataset.checks import check_function
 from penstock.dataset.data_set import DataSet
 from penstock.dataset.projection import PairProjection, pair
 from penstock.errors import TypeMismatchError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.dataset.keys import UNKNOWN, Key, make_key, require_like_keys
 from penstock.graph.dataset.nodes import JoinNode
+from penstock.graph.function_checks import require_function
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class JoinOperator(DataSet):
             yields, gives any number. In an outer join one of its arguments may be None.
         """
         if not isinstance(function, FlatJoinFunction):
-            check_function("with_()", function, JoinFunction)
+            require_function("with_()", function, JoinFunction)
         assert isinstance(self._node, JoinNode)
         self._node.function = function
         self._node.example = UNKNOWN
@@ -88,7 +88,7 @@ class JoinOperator(DataSet):
         self, partitioner: Callable[[Any, int], int] | Partitioner[Any]
     ) -> JoinOperator:
         """Send records where a partitioner says, instead of by their key's hash."""
-        check_function("with_partitioner()", partitioner, Partitioner)
+        require_function("with_partitioner()", partitioner, Partitioner)
         assert isinstance(self._node, JoinNode)
         self._node.partitioner = partitioner
         return self

@@ -6,10 +6,10 @@ from typing import Any
 
 from penstock.common import Duration, Time, TypeInformation
 from penstock.core.functions import AsyncFunction, AsyncFunctionDescriptor, AsyncRetryStrategy
-from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream import DataStream
 from penstock.errors import ConfigurationError, show_value
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import require_object
 from penstock.graph.specs import AsyncWaitSpec
 
 _Mode = AsyncFunctionDescriptor.OutputMode

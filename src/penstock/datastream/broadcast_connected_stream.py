@@ -8,11 +8,11 @@ from penstock.common import TypeInformation
 from penstock.core.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from penstock.core.state import MapStateDescriptor
 from penstock.datastream.broadcast_stream import BroadcastStream
-from penstock.datastream.function_checks import require_arguments, require_object
 from penstock.datastream.keyed_stream import KeyedStream
 from penstock.datastream.stream import DataStream
 from penstock.errors import GraphError
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import require_arguments, require_object
 from penstock.graph.specs import (
     BroadcastProcessSpec,
     KeyedBroadcastProcessSpec,

@@ -16,16 +16,16 @@ from penstock.core.functions import (
     MapFunction,
 )
 from penstock.core.functions.co_map import TwoFlatMaps, TwoMaps
-from penstock.datastream.function_checks import (
+from penstock.datastream.keyed_stream import KeyedStream
+from penstock.datastream.stream import DataStream
+from penstock.errors import GraphError
+from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import (
     require_arguments,
     require_function,
     require_no_generator,
     require_object,
 )
-from penstock.datastream.keyed_stream import KeyedStream
-from penstock.datastream.stream import DataStream
-from penstock.errors import GraphError
-from penstock.graph.call_site import capture_call_site
 from penstock.graph.specs import (
     CoFlatMapSpec,
     CoMapSpec,

@@ -19,11 +19,11 @@ from penstock.connectors.text_file import TextFileSource
 from penstock.core.functions import SourceFunction
 from penstock.core.io import Source
 from penstock.datastream.environment_settings import EnvironmentSettings
-from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream import DataStream
 from penstock.errors import TypeMismatchError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.declared_types import make_converter
+from penstock.graph.function_checks import require_object
 from penstock.graph.specs import SourceSpec
 from penstock.graph.transformations import OperatorTransformation
 

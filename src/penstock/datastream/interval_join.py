@@ -8,10 +8,10 @@ from penstock.common import Duration, Time, TypeInformation
 from penstock.common.time import to_milliseconds
 from penstock.core.functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
-from penstock.datastream.function_checks import require_object
 from penstock.datastream.time_characteristic import TimeCharacteristic
 from penstock.errors import GraphError, WindowConfigError
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import require_object
 from penstock.graph.specs import IntervalJoinSpec
 
 if TYPE_CHECKING:

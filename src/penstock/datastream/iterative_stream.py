@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 from penstock.connectors.feedback import FeedbackSink, FeedbackSource
-from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream import DataStream
 from penstock.errors import GraphError
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import require_object
 from penstock.graph.specs import SinkSpec, SourceSpec
 from penstock.graph.transformations import OperatorTransformation, UnionTransformation
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common import TypeInformation
 from penstock.core.functions import Function
-from penstock.datastream.function_checks import require_function
+from penstock.graph.function_checks import require_function
 from penstock.graph.specs import OperatorSpec, WithStateSpec
 from penstock.graph.transformations import Transformation
 

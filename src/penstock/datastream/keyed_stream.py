@@ -14,13 +14,6 @@ from penstock.core.functions import (
     ReduceFunction,
 )
 from penstock.core.windowing import WindowAssigner
-from penstock.datastream.function_checks import (
-    require_arguments,
-    require_field,
-    require_function,
-    require_no_generator,
-    require_object,
-)
 from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.key_selection import Selector
 from penstock.datastream.keyed_shortcuts import KeyedShortcuts
@@ -31,6 +24,13 @@ from penstock.errors import GraphError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
+from penstock.graph.function_checks import (
+    require_arguments,
+    require_field,
+    require_function,
+    require_no_generator,
+    require_object,
+)
 from penstock.graph.specs import Broadcast, FoldSpec, Hash, KeyedProcessSpec, ReduceSpec
 from penstock.graph.specs import Partitioner as PartitionerSpec
 from penstock.graph.transformations import OperatorTransformation, PartitionTransformation

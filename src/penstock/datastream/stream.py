@@ -27,12 +27,6 @@ from penstock.core.functions import (
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import MapStateDescriptor
 from penstock.core.windowing import WindowAssigner
-from penstock.datastream.function_checks import (
-    require_arguments,
-    require_function,
-    require_no_generator,
-    require_object,
-)
 from penstock.datastream.key_selection import make_key_selector
 from penstock.datastream.operator_settings import OperatorSettings
 from penstock.datastream.stream_sinks import StreamSinks
@@ -43,6 +37,12 @@ from penstock.datastream.windowed_stream import AllWindowedStream, same_key
 from penstock.errors import GraphError, NotKeyedError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field, Projection
+from penstock.graph.function_checks import (
+    require_arguments,
+    require_function,
+    require_no_generator,
+    require_object,
+)
 from penstock.graph.specs import (
     Broadcast,
     Custom,

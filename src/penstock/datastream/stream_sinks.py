@@ -18,9 +18,9 @@ from penstock.core.functions import SinkFunction, TwoPhaseCommitSinkFunction
 from penstock.core.io import Sink
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
-from penstock.datastream.function_checks import require_object
 from penstock.datastream.stream_base import StreamBase
 from penstock.graph.declared_types import printed_text_of, shown_by, text_of
+from penstock.graph.function_checks import require_object
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from penstock.common import TypeInformation
 from penstock.core.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, KeySelector
 from penstock.core.windowing import WindowAssigner
-from penstock.datastream.function_checks import require_function
 from penstock.datastream.windowing import WindowSettings
 from penstock.errors import GraphError
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
+from penstock.graph.function_checks import require_function
 from penstock.graph.specs import CoGroupSpec
 
 if TYPE_CHECKING:

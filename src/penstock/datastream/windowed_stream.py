@@ -16,17 +16,17 @@ from penstock.core.functions import (
     WindowFunction,
 )
 from penstock.core.windowing import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
-from penstock.datastream.function_checks import (
-    require_arguments,
-    require_field,
-    require_function,
-    require_object,
-)
 from penstock.datastream.windowing import WindowSettings
 from penstock.errors import WindowConfigError
 from penstock.graph.aggregations import FieldMax, FieldMin, FieldSum, MaxBy, MinBy
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
+from penstock.graph.function_checks import (
+    require_arguments,
+    require_field,
+    require_function,
+    require_object,
+)
 from penstock.graph.specs import Aggregated, Folded, Reduced, WindowSpec
 
 if TYPE_CHECKING:

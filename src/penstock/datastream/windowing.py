@@ -9,9 +9,9 @@ from penstock.common import Duration, Time
 from penstock.common.time import to_milliseconds
 from penstock.core.output_tag import OutputTag
 from penstock.core.windowing import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
-from penstock.datastream.function_checks import require_object
 from penstock.errors import WindowConfigError
 from penstock.graph.call_site import capture_call_site
+from penstock.graph.function_checks import require_object
 
 if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
