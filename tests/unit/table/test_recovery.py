@@ -32,6 +32,9 @@ QUERIES = {
     "INTERVAL '5' SECOND) GROUP BY window_start, window_end",
     "over": "SELECT v, SUM(v) OVER (PARTITION BY k ORDER BY lt ROWS BETWEEN 2 PRECEDING AND "
     "CURRENT ROW) FROM l",
+    "match": "SELECT * FROM l MATCH_RECOGNIZE (PARTITION BY k ORDER BY lt MEASURES FIRST(a.v) AS f,"
+    " SUM(a.v) AS s, b.v AS v AFTER MATCH SKIP TO NEXT ROW PATTERN (a+ b) "
+    "WITHIN INTERVAL '20' SECOND DEFINE a AS SUM(a.v) < 40, b AS b.v > LAST(a.v)) AS m",
 }
 
 

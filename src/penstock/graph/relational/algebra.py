@@ -19,6 +19,7 @@ from penstock.graph.relational.expressions import (
     SortKey,
     UdfCall,
 )
+from penstock.graph.relational.matching import MatchSpecification
 from penstock.graph.relational.types import (
     LogicalType,
     PointInTimeType,
@@ -379,10 +380,11 @@ class Match(Node):
     """MATCH_RECOGNIZE."""
 
     input: Node
-    specification: Any
+    specification: MatchSpecification
 
     def describe(self) -> str:
-        return str(self.specification)
+        measured = self.names()[len(self.specification.partition) :]
+        return self.specification.describe(self.input.names(), measured)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.graph.relational.codegen.program import Program
+from penstock.graph.relational.matching import RowValue
 from penstock.graph.specs import OperatorSpec
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
@@ -307,3 +308,48 @@ class TableAggregateSpec(OperatorSpec):
     changes: bool
     ttl: int = 0
     keyed = True
+
+
+@dataclass(frozen=True)
+class ReadingPlan:
+    """What an expression reads of a match: values, then aggregates a variable."""
+
+    values: tuple[RowValue, ...]
+    aggregates: tuple[tuple[str | None, Program], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.aggregates)
+
+
+@dataclass(frozen=True)
+class MatchStagePlan:
+    """A variable of MATCH_RECOGNIZE; its condition is `matches(row, what is read)`."""
+
+    name: str
+    least: int
+    most: int | None
+    greedy: bool
+    condition: Program | None
+    reading: ReadingPlan
+
+
+@dataclass(frozen=True)
+class MatchSpec(OperatorSpec):
+    """MATCH_RECOGNIZE, keyed by the partition's columns.
+
+    :param time: position of the rowtime; None: processing time.
+    :param order: `order(row)`, for rows of the same time; None: as they come.
+    :param measures: `calc` over the partition's columns and what is read.
+    """
+
+    partition: tuple[int, ...]
+    time: int | None
+    order: Program | None
+    stages: tuple[MatchStagePlan, ...]
+    skip: str
+    skip_to: str | None
+    within: int | None
+    measures: Program
+    reading: ReadingPlan
+    keyed = True
+    state_layout = "cep"

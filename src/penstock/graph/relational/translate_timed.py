@@ -15,6 +15,7 @@ from penstock.graph.relational.codegen.chunks import calc, condition
 from penstock.graph.relational.codegen.program import Program
 from penstock.graph.relational.codegen.rows import order_program
 from penstock.graph.relational.expressions import Expr, InputRef, OverCall
+from penstock.graph.relational.matching import Reading
 from penstock.graph.relational.translator import Rule, Translated, Translator
 from penstock.graph.relational.types import (
     ArrayType,
@@ -266,6 +267,44 @@ def translate_table_aggregate(
     return Translated(operator, Changes(kinds_of(node)))
 
 
+def translate_match(translator: Translator, node: a.Match, before: bool) -> Translated:
+    """Translate MATCH_RECOGNIZE."""
+    source = translator.translate(node.input)
+    changes = Changes(kinds_of(node))
+    found, width = node.specification, len(node.input.schema.fields)
+    session = translator.session
+    stages = tuple(
+        s.MatchStagePlan(
+            stage.name, stage.least, stage.most, stage.greedy,
+            None if stage.condition is None else condition(stage.condition, width, session=session),
+            _reading(translator, stage.reading),
+        )
+        for stage in found.stages
+    )  # fmt: skip
+    keys = [InputRef(i, node.schema.fields[i].type) for i in range(len(found.partition))]
+    read = len(found.reading.values) + sum(len(g.calls) for g in found.reading.aggregates)
+    spec = s.MatchSpec(
+        found.partition,
+        found.time if found.is_rowtime else None,
+        order_program(found.order, translator.settings.zone) if found.order else None,
+        stages, found.skip, found.skip_to, found.within,
+        calc([*keys, *found.measures], None, len(keys) + read, session=session),
+        _reading(translator, found.reading),
+    )  # fmt: skip
+    keyed = translator.keyed(source.source, found.partition)
+    operator = translator.add(node, spec, [keyed], single=not found.partition)
+    return Translated(operator, changes)
+
+
+def _reading(translator: Translator, reading: Reading) -> s.ReadingPlan:
+    zone = translator.settings.zone
+    aggregates = tuple(
+        (group.variable, aggregate_program(group.calls, retract=False, zone=zone))
+        for group in reading.aggregates
+    )
+    return s.ReadingPlan(reading.values, aggregates)
+
+
 TIMED_RULES: dict[type, Rule] = {
     a.Sort: translate_sort,
     a.Over: translate_over,
@@ -276,4 +315,5 @@ TIMED_RULES: dict[type, Rule] = {
     p.WindowRank: translate_window_rank,
     a.SetOperation: translate_set_operation,
     a.TableAggregate: translate_table_aggregate,
+    a.Match: translate_match,
 }

@@ -24,11 +24,10 @@ from penstock.graph.relational.expressions import (
     Expr,
     InputRef,
     Literal,
-    SortKey,
     cast,
 )
 from penstock.graph.relational.functions import catalog
-from penstock.table.sql.aggregate_calls import aggregate_call, is_aggregate
+from penstock.table.sql.aggregate_calls import bind_aggregate, is_aggregate
 from penstock.table.sql.expression_binder import ExpressionBinder, number_literal
 from penstock.table.sql.from_binder import make_window, milliseconds, time_domain
 from penstock.table.sql.scope import Scope, place
@@ -371,35 +370,6 @@ class AggregateBinder:
             test = catalog.resolve("=", (number, cast(number_literal(str(index)), zero.type)))
             branches.append((test, Literal(bits, zero.type)))
         return Case(tuple(branches), zero, zero.type)
-
-
-def bind_aggregate(
-    name: str, tree: Any, condition: Any, binder: ExpressionBinder,
-    functions: Callable[[str], Any],
-) -> AggregateCall:  # fmt: skip
-    """Return an aggregate's call over the rows of a scope."""
-    distinct = False
-    arguments = list(tree.expressions)
-    order: tuple[SortKey, ...] = ()
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Order):
-        keys = arguments[0].expressions
-        order = tuple(
-            SortKey(binder.bind(k.this), bool(k.args.get("desc")), bool(k.args.get("nulls_first")))
-            for k in keys
-        )
-        arguments = [arguments[0].this]
-    if arguments and isinstance(arguments[0], exp.Distinct):
-        distinct = True
-        arguments = [*arguments[0].expressions, *arguments[1:]]
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-        arguments = []
-    args = tuple(binder.bind(argument) for argument in arguments)
-    kept = None if condition is None else binder.bind(condition)
-    clauses = tree.args.get("clauses") if type(tree).__name__ == "JsonCall" else None
-    return aggregate_call(
-        name, args, distinct, kept, functions(name), place(tree), order,
-        " ".join(clauses) if clauses else None,
-    )  # fmt: skip
 
 
 def property_type(word: str, window: WindowSpecification, scope: Scope) -> t.LogicalType:

@@ -12,6 +12,8 @@ from sqlglot import exp, parser, tokens
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 from sqlglot.tokens import TokenType
 
+from penstock.table.sql.match_parser import MatchParser
+
 #: Functions that stand without parentheses.
 _BARE_FUNCTIONS = (
     "CURRENT_DATE",
@@ -44,6 +46,7 @@ class FlinkTokenizer(tokens.Tokenizer):
         "ORDER BY": TokenType.ORDER_BY,
         "PARTITION BY": TokenType.PARTITION_BY,
         "!=": TokenType.NEQ,
+        "MATCH_RECOGNIZE": TokenType.MATCH_RECOGNIZE,
     }
     COMMANDS: ClassVar[set[TokenType]] = set()
 
@@ -72,7 +75,7 @@ class JsonCall(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "clauses": False}
 
 
-class FlinkParser(parser.Parser):
+class FlinkParser(MatchParser):
     """Queries and expressions of Flink's SQL."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -304,6 +307,12 @@ class FlinkParser(parser.Parser):
     # ---- tables --------------------------------------------------------------------------------
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        table = self._parse_table_source(*args, **kwargs)
+        if table is not None and (match := self._parse_match_recognize()) is not None:
+            table.set("match", match)
+        return table
+
+    def _parse_table_source(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if self._match_pair(TokenType.TABLE, TokenType.L_PAREN, advance=False):
             self._advance(2)
             call = self._parse_table_call()

@@ -25,6 +25,7 @@ from penstock.graph.relational.expressions import Expr, Literal, UdfCall, cast
 from penstock.graph.relational.type_rules import common_type
 from penstock.table.sql.dialect import Descriptor, TableArgument
 from penstock.table.sql.expression_binder import ExpressionBinder
+from penstock.table.sql.match_binder import MatchBinder
 from penstock.table.sql.scope import Relation, Scope, nearest, place
 
 _WINDOW_FUNCTIONS = {
@@ -121,11 +122,8 @@ class FromBinder:
             node = project(node, node.refs(), columns)
         match = tree.args.get("match")
         if match is not None:
-            raise ValidationError(
-                "MATCH_RECOGNIZE is not supported here",
-                where=place(tree),
-                todo="use the pattern API of penstock.cep on the stream",
-            )
+            node = MatchBinder(node, match, self._context.function).bind()
+            return self._named(node, match)
         return node, Scope.of(node, name, self._parent)
 
     def _table(self, tree: Any) -> Node:

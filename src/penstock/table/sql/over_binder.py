@@ -18,7 +18,7 @@ from penstock.graph.relational.expressions import (
     OverCall,
     SortKey,
 )
-from penstock.table.sql.aggregate_binder import bind_aggregate
+from penstock.table.sql.aggregate_calls import bind_aggregate
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.scope import Scope, place
 

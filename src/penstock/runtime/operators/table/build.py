@@ -11,6 +11,7 @@ from penstock.runtime.operators.table.deduplicate import DeduplicateOperator, No
 from penstock.runtime.operators.table.group_aggregate import GroupAggregateOperator
 from penstock.runtime.operators.table.join import make_join_operator
 from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOperator
+from penstock.runtime.operators.table.match import MatchOperator
 from penstock.runtime.operators.table.over import OverOperator
 from penstock.runtime.operators.table.rank import RankOperator
 from penstock.runtime.operators.table.sessions import SessionTableOperator
@@ -51,4 +52,5 @@ TABLE_OPERATORS: dict[Any, Any] = {
     specs.WindowRankSpec: WindowRankOperator,
     specs.SetOperationSpec: SetOperator,
     specs.TableAggregateSpec: TableAggregateOperator,
+    specs.MatchSpec: MatchOperator,
 }
