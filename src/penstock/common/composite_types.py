@@ -119,7 +119,7 @@ class RowTypeInfo(TypeInformation):
     def to_internal_type(self, obj: Any) -> Any:
         if obj is None:
             return None
-        values = self._values_of(obj)
+        values = self.values_of(obj)
         if len(values) != len(self.field_types):
             raise TypeMismatchError(
                 f"a row of {len(self.field_types)} fields was expected",
@@ -137,7 +137,11 @@ class RowTypeInfo(TypeInformation):
         row.set_field_names(self.field_names)
         return row
 
-    def _values_of(self, obj: Any) -> Sequence[Any]:
+    def values_of(self, obj: Any) -> Sequence[Any]:
+        """Return the values of a row, dict, tuple or other object, in the order of the fields.
+
+        :raises TypeMismatchError: if it is none of these.
+        """
         if isinstance(obj, Row):
             return obj.get_fields_by_names(self.field_names)
         if isinstance(obj, dict):

@@ -5,40 +5,41 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from penstock.common.formats.avro_rows import (
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
+)
+from penstock.common.formats.csv_rows import (
+    CsvRowDeserializationSchema,
+    CsvRowSerializationSchema,
+)
+from penstock.common.formats.json_rows import (
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
+from penstock.common.message_schemas import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.errors import SerializationError, show_value
 
+__all__ = [
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "BulkWriter",
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "DeserializationSchema",
+    "Encoder",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringEncoder",
+    "SimpleStringSchema",
+]
+
 T = TypeVar("T")
-
-
-class SerializationSchema(ABC, Generic[T]):
-    """Turn a record into bytes."""
-
-    def open(self) -> None:
-        """Prepare for work. Called once in each worker before the first record."""
-
-    @abstractmethod
-    def serialize(self, element: T) -> bytes:
-        """Return the record as bytes."""
-
-
-class DeserializationSchema(ABC, Generic[T]):
-    """Turn bytes into a record."""
-
-    def open(self) -> None:
-        """Prepare for work. Called once in each worker before the first message."""
-
-    @abstractmethod
-    def deserialize(self, message: bytes) -> T | None:
-        """Return the record; None leaves the message out."""
-
-    def is_end_of_stream(self, next_element: T) -> bool:
-        """Return whether this record says that the stream has ended. Default: never."""
-        return False
-
-    def get_produced_type(self) -> TypeInformation:
-        """Return the type of the records."""
-        return Types.PICKLED_BYTE_ARRAY()
 
 
 class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
