@@ -178,11 +178,13 @@ class JdbcCommitter(Committer):
             if published is not None and published >= batch_id:
                 return
             for committable in committables:
-                rows = pickle.loads(committable.payload)
-                for i in range(0, len(rows), self._size):
-                    cursor.executemany(self._sql, rows[i : i + self._size])
+                self._execute(cursor, pickle.loads(committable.payload))
             update = self._statement("UPDATE {} SET batch = ? WHERE sink = ?")
             cursor.execute(update, (batch_id, self._key))
+
+    def _execute(self, cursor: Any, rows: list[tuple[Any, ...]]) -> None:
+        for i in range(0, len(rows), self._size):
+            cursor.executemany(self._sql, rows[i : i + self._size])
 
     def _published(self, cursor: Any) -> int | None:
         select = self._statement("SELECT batch FROM {} WHERE sink = ?") + self._dialect.for_update

@@ -64,7 +64,7 @@ class CsvFormat(RowFormat):
         self._null = self.options.get("null-literal")
         self._quiet = self.options.get("ignore-parse-errors", "false") == "true"
         self._comments = self.options.get("allow-comments", "false") == "true"
-        self._readers = [_text_reader(column.type) for column in self.schema.fields]
+        self._readers = [text_reader(column.type) for column in self.schema.fields]
         self._plain = self.options.get("disable-quote-character", "false") == "true"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,9 +167,9 @@ def from_json(value: Any, kind: t.LogicalType) -> Any:
     if isinstance(kind, t.ArrayType):
         return [from_json(item, kind.element) for item in value]
     if isinstance(kind, t.MapType):
-        return {_text_reader(kind.key)(k): from_json(v, kind.value) for k, v in value.items()}
+        return {text_reader(kind.key)(k): from_json(v, kind.value) for k, v in value.items()}
     if isinstance(kind, t.MultisetType):
-        return {_text_reader(kind.element)(k): int(v) for k, v in value.items()}
+        return {text_reader(kind.element)(k): int(v) for k, v in value.items()}
     if isinstance(kind, t.CharacterType):
         return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     if isinstance(kind, t.BooleanType):
@@ -180,7 +180,7 @@ def from_json(value: Any, kind: t.LogicalType) -> Any:
         return int(value)
     if isinstance(kind, t.ApproximateType):
         return float(value)
-    return _text_reader(kind)(str(value))
+    return text_reader(kind)(str(value))
 
 
 def to_json(value: Any, kind: t.LogicalType, iso: bool) -> Any:
@@ -206,7 +206,7 @@ def to_json(value: Any, kind: t.LogicalType, iso: bool) -> Any:
 
 
 def text_of(value: Any, kind: t.LogicalType) -> str:
-    """Return a value as text that `_text_reader` reads again."""
+    """Return a value as text that `text_reader` reads again."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.datetime):
@@ -223,7 +223,8 @@ def text_of(value: Any, kind: t.LogicalType) -> str:
     return str(value)
 
 
-def _text_reader(kind: t.LogicalType) -> Callable[[str], Any]:
+def text_reader(kind: t.LogicalType) -> Callable[[str], Any]:
+    """Return how a text becomes a value of a type."""
     if isinstance(kind, t.CharacterType):
         return str
     if isinstance(kind, t.IntegralType):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from penstock.table.factories.base import FactoryRegistry
 from penstock.table.factories.datagen import DatagenFactory
 from penstock.table.factories.filesystem import FilesystemFactory
+from penstock.table.factories.jdbc import JdbcFactory
 from penstock.table.factories.printing import BlackholeFactory, PrintFactory
 
 REGISTRY = FactoryRegistry()
-for _factory in (DatagenFactory(), PrintFactory(), BlackholeFactory(), FilesystemFactory()):
+for _factory in (
+    DatagenFactory(), PrintFactory(), BlackholeFactory(), FilesystemFactory(), JdbcFactory(),
+):  # fmt: skip
     REGISTRY.add(_factory)
