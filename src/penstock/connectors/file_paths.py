@@ -16,13 +16,14 @@ import shutil
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 from pyarrow import fs
 
-from penstock.errors import ConfigurationError, SourceError
+from penstock.errors import ConfigurationError, SinkError, SourceError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 _PATTERN = re.compile(r"[*?\[]")
@@ -386,6 +387,36 @@ def ensure_registered(file_systems: Mapping[str, Any]) -> None:
 def is_hidden(name: str) -> bool:
     """Tell whether a file or folder of that name is left out when a folder is read."""
     return name.startswith((".", "_"))
+
+
+def is_local(path: str) -> bool:
+    """Tell whether an absolute path or URL is of this machine's own file system."""
+    scheme = _SCHEME.match(path)
+    return scheme is None or scheme.group(2) is None
+
+
+def check_writable(path: str, where: str, *, folder: bool) -> None:
+    """Look whether a file or folder of this machine can be written, or made; change nothing.
+
+    :param where: who wants to, for the error.
+    :param folder: it is a folder, else a file.
+    :raises SinkError: if it cannot.
+    """
+    there = Path(path)
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir() and (folder or str(there) != path):
+        problem = f"{there} is no folder"
+    elif not os.access(there, os.W_OK | (os.X_OK if there.is_dir() else 0)):
+        problem = f"{there} is not writable"
+    else:
+        return
+    raise SinkError(
+        "the output cannot be written",
+        where=where,
+        got=f"{path}; {problem}",
+        todo="name a path that this user can write to",
+    )
 
 
 def is_pattern(path: str) -> bool:

@@ -13,8 +13,8 @@ from penstock.connectors.receiver import (
     ReceiverSettings,
     ReceiverSource,
 )
-from penstock.connectors.tcp import connect, reason
-from penstock.core.io import EnumeratorContext, SplitEnumerator
+from penstock.connectors.tcp import connect, reason, refusal
+from penstock.core.io import CheckContext, EnumeratorContext, SplitEnumerator
 from penstock.errors import ConfigurationError, SourceError, show_value
 
 RETRY_SECONDS = 0.5
@@ -68,6 +68,12 @@ class SocketSource(ReceiverSource):
 
     def identity(self) -> str:
         return f"{self._host}:{self._port}"
+
+    def check(self, context: CheckContext) -> None:
+        if self._max_retry == 0 and not context.restarts:
+            error = refusal(self._host, self._port)
+            if error is not None:
+                raise _cannot_connect(self._host, self._port, error)
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         def make(subtask: int, log: ReceiverLog, state: bytes | None) -> Receiver:
@@ -123,7 +129,7 @@ class _SocketReceiver(Receiver):
         try:
             connection = connect(self._host, self._port)
         except OSError as error:
-            return self._cannot_connect(error)
+            return _cannot_connect(self._host, self._port, error)
         self._socket = connection
         with connection:
             decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -146,14 +152,15 @@ class _SocketReceiver(Receiver):
     def _without_return(self, record: str) -> str:
         return record.removesuffix("\r") if self._delimiter == "\n" else record
 
-    def _cannot_connect(self, error: OSError) -> SourceError:
-        return SourceError(
-            f"cannot connect to {self._host}:{self._port}: {reason(error)}",
-            todo=f"start a server first, for instance: nc -lk {self._port}",
-        )
-
     def _lost(self, error: OSError) -> SourceError:
         return SourceError(
             f"the connection to {self._host}:{self._port} was lost: {reason(error)}",
             todo="look at the server, or pass max_retry to connect again",
         )
+
+
+def _cannot_connect(host: str, port: int, error: OSError) -> SourceError:
+    return SourceError(
+        f"cannot connect to {host}:{port}: {reason(error)}",
+        todo=f"start a server first, for instance: nc -lk {port}",
+    )

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from penstock.connectors.file_paths import check_writable
 from penstock.connectors.journal import Journal
 from penstock.core.io import (
+    CheckContext,
     Committable,
     Committer,
     CommitterContext,
@@ -54,6 +56,12 @@ class TextSink(Sink):
 
     def identity(self) -> str:
         return self._path
+
+    def check(self, context: CheckContext) -> None:
+        files = _files(self._path, context.parallelism)
+        _check_free(self._path, files, context.parallelism, self._mode, context.operator)
+        for file in files:
+            check_writable(file, f"sink {context.operator!r}", folder=False)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _LineWriter(self._encode, self._delimiter.encode())
@@ -137,12 +145,10 @@ class _TextCommitter(Committer):
             raise self._failed(error) from error
 
     def _file(self, subtask: int) -> str:
-        if self._parallelism == 1:
-            return self._path
-        return os.path.join(self._path, str(subtask + 1))
+        return self._files()[subtask]
 
     def _files(self) -> list[str]:
-        return [self._file(subtask) for subtask in range(self._parallelism)]
+        return _files(self._path, self._parallelism)
 
     def _begin(self, own: list[str]) -> None:
         self._check_free([file for file in self._files() if file not in own])
@@ -162,18 +168,7 @@ class _TextCommitter(Committer):
                 pass
 
     def _check_free(self, files: list[str]) -> None:
-        taken = [file for file in files if os.path.exists(file)]
-        if self._parallelism > 1 and os.path.isfile(self._path):
-            taken = [self._path]
-        folders = [file for file in taken if os.path.isdir(file)]
-        if folders or (taken and self._mode is WriteMode.NO_OVERWRITE):
-            remedy = "" if folders else ", or write with WriteMode.OVERWRITE"
-            raise SinkError(
-                "the output is there already" if not folders else "the output is a folder",
-                where=f"sink {self._operator!r}",
-                got=(folders or taken)[0],
-                todo=f"remove it, choose another path{remedy}",
-            )
+        _check_free(self._path, files, self._parallelism, self._mode, self._operator)
 
     def _make_folder(self) -> None:
         """Make the folder, without files of an earlier job that had a greater parallelism."""
@@ -215,3 +210,27 @@ class _TextCommitter(Committer):
 def _append(path: str, data: bytes) -> None:
     with open(path, "ab") as file:
         file.write(data)
+
+
+def _files(path: str, parallelism: int) -> list[str]:
+    """Return the output of each subtask."""
+    if parallelism == 1:
+        return [path]
+    return [os.path.join(path, str(subtask + 1)) for subtask in range(parallelism)]
+
+
+def _check_free(
+    path: str, files: list[str], parallelism: int, mode: WriteMode, operator: str
+) -> None:
+    taken = [file for file in files if os.path.exists(file)]
+    if parallelism > 1 and os.path.isfile(path):
+        taken = [path]
+    folders = [file for file in taken if os.path.isdir(file)]
+    if folders or (taken and mode is WriteMode.NO_OVERWRITE):
+        remedy = "" if folders else ", or write with WriteMode.OVERWRITE"
+        raise SinkError(
+            "the output is there already" if not folders else "the output is a folder",
+            where=f"sink {operator!r}",
+            got=(folders or taken)[0],
+            todo=f"remove it, choose another path{remedy}",
+        )

@@ -95,6 +95,16 @@ class EnumeratorContext:
     attempt: int = 0
 
 
+@dataclass(frozen=True)
+class CheckContext:
+    """What a source or a sink knows of its job when it is checked."""
+
+    operator: str
+    parallelism: int
+    #: A job that fails is started again: what is missing now may be there by then.
+    restarts: bool = False
+
+
 class SplitEnumerator(ABC):
     """Decide what the next batch reads. Runs in the user's process, called by one thread."""
 
@@ -211,6 +221,17 @@ class Source(ABC):
     @abstractmethod
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         """Return the half that lives in the user's process."""
+
+    def check(self, context: CheckContext) -> None:  # noqa: B027 - optional hook
+        """Find what is sure to fail the job, before the engine is started.
+
+        Runs in the user's process when the job is submitted, unless it may go on from an earlier
+        run, which needs less than a new one. Must be quick (no talk with servers) and change
+        nothing: neither files nor the server that the job will talk to. Default: nothing is looked
+        at.
+
+        :raises PenstockError: the error that the job would have failed with.
+        """
 
     def get_produced_type(self) -> TypeInformation | None:
         """Return the type of the records if the source knows it. Default: it does not."""
@@ -369,6 +390,12 @@ class Sink(ABC):
         It is part of the uid that a sink without one is given. Default: nothing.
         """
         return ""
+
+    def check(self, context: CheckContext) -> None:  # noqa: B027 - optional hook
+        """Find what is sure to fail the job, under the terms of `Source.check`.
+
+        :raises PenstockError: the error that the job would have failed with.
+        """
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

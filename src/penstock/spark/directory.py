@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -159,6 +160,12 @@ def check_directory(configuration: Mapping[str, str]) -> None:
             got=f"{base}; {there} is {'not writable' if there.is_dir() else 'no folder'}",
             todo="name a folder that this user can write to",
         )
+
+
+def may_go_on(configuration: Mapping[str, str], job_name: str) -> bool:
+    """Tell whether a job may have a folder of an earlier run to go on from."""
+    base = _base(configuration)
+    return base is not None and any(base.glob(f"{glob.escape(folder_name(job_name))}*"))
 
 
 def _claim(path: Path, job_name: str, jvm_pid: int | None) -> str:

@@ -45,6 +45,15 @@ def worker_interpreter(executable: str, folder: Path | None, master: str) -> str
     return executable
 
 
+def check_interpreter(executable: str, folder: Path | None, master: str) -> None:
+    """Look whether the interpreter is there, if it is this machine that needs it.
+
+    :raises ConfigurationError: if it is not.
+    """
+    if master.startswith("local"):
+        _found(executable, folder)
+
+
 def _packed(executable: str, folder: Path | None) -> str | None:
     if folder is None or os.path.isabs(executable):
         return None
@@ -52,10 +61,15 @@ def _packed(executable: str, folder: Path | None) -> str | None:
     return str(path) if path.is_file() else None
 
 
-def _checked(executable: str, folder: Path | None) -> str:
+def _found(executable: str, folder: Path | None) -> str:
     path = find_interpreter(executable, folder)
     if path is None:
         raise _refused("the interpreter for the workers was not found", executable)
+    return path
+
+
+def _checked(executable: str, folder: Path | None) -> str:
+    path = _found(executable, folder)
     try:
         done = subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, timeout=60)
         version, *missing = done.stdout.split()

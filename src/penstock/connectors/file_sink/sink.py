@@ -9,7 +9,13 @@ from typing import Any, Generic, TypeVar
 
 from penstock.common.serialization import BulkWriterFactory, Encoder
 from penstock.connectors.base import StreamTransformer, SupportsPreprocessing
-from penstock.connectors.file_paths import absolute, ensure_registered, registered_for
+from penstock.connectors.file_paths import (
+    absolute,
+    check_writable,
+    ensure_registered,
+    is_local,
+    registered_for,
+)
 from penstock.connectors.file_sink.assigners import BucketAssigner, DateTimeBucketAssigner
 from penstock.connectors.file_sink.committer import FileSinkCommitter
 from penstock.connectors.file_sink.formats import PartFormat, RowFormat, format_of
@@ -22,7 +28,14 @@ from penstock.connectors.file_sink.rolling import (
 )
 from penstock.connectors.file_sink.settings import FileSinkSettings
 from penstock.connectors.file_sink.writer import FileSinkWriter
-from penstock.core.io import Committer, CommitterContext, Sink, SinkWriter, WriterContext
+from penstock.core.io import (
+    CheckContext,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
 from penstock.errors import ConfigurationError, ProgramError, show_value
 
 AnySink = TypeVar("AnySink", bound="RollingFileSink")
@@ -56,6 +69,11 @@ class RollingFileSink(Sink):
             if state is not None:
                 dealt[number % parallelism] = _joined(dealt[number % parallelism], state)
         return dealt
+
+    def check(self, context: CheckContext) -> None:
+        base = self._settings.base_path
+        if is_local(base):
+            check_writable(base, f"sink {context.operator!r}", folder=True)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return FileSinkWriter(self._settings, context)

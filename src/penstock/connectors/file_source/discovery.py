@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
-from penstock.connectors.file_paths import FileStatus, is_pattern, store_of
+from penstock.connectors.file_paths import FileStatus, is_local, is_pattern, store_of
 from penstock.errors import SourceError
 
 _CHECKED = 4096
@@ -62,20 +62,18 @@ class Discovery:
                 ) from error
         return list(found.values())
 
+    def check(self, *, patient: bool) -> None:
+        """Look whether every local path names something, without a look at the files themselves.
+
+        :raises SourceError: if one does not.
+        """
+        for path in self._paths:
+            if is_local(path):
+                self._matches(path, patient)
+
     def _under(self, path: str, known: Container[str], patient: bool) -> Iterator[FileStatus]:
         store = store_of(path)
-        if store.exists(path):
-            matches = [path]
-        else:
-            matches = store.match(path) if is_pattern(path) else []
-            if not matches and not (patient and is_pattern(path)):
-                raise SourceError(
-                    "there is no such file or folder, and no file that matches it as a pattern",
-                    where=self._where,
-                    got=path,
-                    todo="check the path; it must exist on this machine and on every worker",
-                )
-        for match in matches:
+        for match in self._matches(path, patient):
             if match in known:
                 continue
             status = store.status(match)
@@ -83,6 +81,21 @@ class Discovery:
                 yield status
             else:
                 yield from store.list_files(match, recursive=self._recursive, skip=known)
+
+    def _matches(self, path: str, patient: bool) -> list[str]:
+        """Return the files and folders that a path names."""
+        store = store_of(path)
+        if store.exists(path):
+            return [path]
+        matches = store.match(path) if is_pattern(path) else []
+        if not matches and not (patient and is_pattern(path)):
+            raise SourceError(
+                "there is no such file or folder, and no file that matches it as a pattern",
+                where=self._where,
+                got=path,
+                todo="check the path; it must exist on this machine and on every worker",
+            )
+        return matches
 
     def _is_there(self, path: str) -> bool:
         return is_pattern(path) or store_of(path).exists(path)

@@ -14,7 +14,14 @@ from penstock.connectors.file_source.discovery import Discovery
 from penstock.connectors.file_source.enumerator import FileEnumerator
 from penstock.connectors.file_source.file_format import FileFormat
 from penstock.connectors.file_source.stream_format import BulkFormat, StreamFormat
-from penstock.core.io import EnumeratorContext, Source, SourceBatch, SplitEnumerator, SplitRange
+from penstock.core.io import (
+    CheckContext,
+    EnumeratorContext,
+    Source,
+    SourceBatch,
+    SplitEnumerator,
+    SplitRange,
+)
 from penstock.errors import ConfigurationError, show_value
 
 
@@ -110,12 +117,17 @@ class FileSource(Source):
     def get_produced_type(self) -> TypeInformation | None:
         return self._format.produced_type
 
+    def check(self, context: CheckContext) -> None:
+        self._discovery(context.operator).check(patient=self._interval is not None)
+
+    def _discovery(self, operator: str) -> Discovery:
+        return Discovery(self._paths, recursive=self._recursive, operator=operator)
+
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
-        discovery = Discovery(self._paths, recursive=self._recursive, operator=context.operator)
         return FileEnumerator(
             context,
             self._format,
-            discovery,
+            self._discovery(context.operator),
             interval=self._interval,
             splittable=self._splittable,
         )

@@ -12,7 +12,14 @@ from penstock.common.serialization import Encoder
 from penstock.connectors.file_sink import FileSink
 from penstock.connectors.file_source.source import FileSource
 from penstock.connectors.file_source.stream_format import StreamFormat
-from penstock.core.io import EnumeratorContext, Source, SourceBatch, SplitEnumerator, SplitRange
+from penstock.core.io import (
+    CheckContext,
+    EnumeratorContext,
+    Source,
+    SourceBatch,
+    SplitEnumerator,
+    SplitRange,
+)
 from penstock.table.factories.base import TableContext, TableFactory, TableSink, TableSource
 from penstock.table.factories.formats import RowFormat, find_format
 
@@ -57,6 +64,9 @@ class DecodedSource(Source):
         self.bounded = source.bounded
         self.fixed_splits = source.fixed_splits
         self.parallel = source.parallel
+
+    def check(self, context: CheckContext) -> None:
+        self._source.check(context)
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         return self._source.create_enumerator(context)
