@@ -22,7 +22,6 @@ from penstock.datastream import (
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from penstock.errors import SourceError
-from penstock.spark import directory
 from tests.spark.conftest import MakeEnvironment, RunProgram
 
 WATCHED = Path(__file__).parent / "programs" / "watched_folder.py"
@@ -104,7 +103,7 @@ def test_a_registered_file_system_reaches_the_workers(
 
 
 def test_broken_encoding_is_reported_and_nothing_is_lost_once_it_is_mended(
-    make_env: MakeEnvironment, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_env: MakeEnvironment, folder: Path, tmp_path: Path
 ) -> None:
     lines = [f"line {number:04}" for number in range(1000)]
     good = "".join(f"{line}\n" for line in lines).encode()
@@ -131,8 +130,6 @@ def test_broken_encoding_is_reported_and_nothing_is_lost_once_it_is_mended(
         "  to do: name the file's encoding by the charset of the source, or repair the file"
     )
     (folder / "a.txt").write_bytes(good)
-    # As in a new process: within one, a second job of a name has a folder of its own.
-    monkeypatch.setattr(directory, "_executed", Counter())
     run()
     assert (tmp_path / "out").read_text().splitlines() == lines
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,12 +39,11 @@ def test_what_a_program_shows() -> None:
         assert word not in before
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_what_a_program_shows_on_a_terminal(wanted: bool, tmp_path: Path) -> None:
-    (tmp_path / "penstock-conf.yaml").write_text(f"penstock.progress: {str(wanted).lower()}\n")
+def on_a_terminal(program: Path, folder: Path) -> tuple[str, str]:
+    """Run a program; return its output, and what the terminal showed beside it."""
     terminal, end = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, stderr=end, cwd=tmp_path, text=True
+        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=end, cwd=folder, text=True
     ) as process:
         os.close(end)
         shown = b""
@@ -51,9 +51,17 @@ def test_what_a_program_shows_on_a_terminal(wanted: bool, tmp_path: Path) -> Non
             while part := os.read(terminal, 65536):
                 shown += part
         assert process.stdout is not None
-        assert process.stdout.read() == "('a', 1)\n('a', 3)\n"
+        output = process.stdout.read()
     os.close(terminal)
-    status, _, error = shown.decode().partition("Traceback")
+    return output, shown.decode()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_program_shows_on_a_terminal(wanted: bool, tmp_path: Path) -> None:
+    (tmp_path / "penstock-conf.yaml").write_text(f"penstock.progress: {str(wanted).lower()}\n")
+    output, shown = on_a_terminal(PROGRAM, tmp_path)
+    assert output == "('a', 1)\n('a', 3)\n"
+    status, _, error = shown.partition("Traceback")
     if wanted:
         assert status.startswith("\r\x1b[Kstarting Spark ...\r\x1b[K")
         assert "running: the first batch, 0:0" in status
@@ -62,3 +70,21 @@ def test_what_a_program_shows_on_a_terminal(wanted: bool, tmp_path: Path) -> Non
     else:
         assert status == ""
     assert "ValueError: three is too many" in error
+
+
+def test_a_job_says_how_far_it_is(tmp_path: Path) -> None:
+    output, shown = on_a_terminal(PROGRAM.with_name("progress.py"), tmp_path)
+    assert output == "19\n20\n"
+    lines = re.findall(
+        r"running: (\[[#-]+\]) batch \d+, (\d+) records, watermark 1970-01-01 00:00:(\d\d)",
+        shown,
+    )
+    # Which of the batches are seen depends on how fast the machine is.
+    expected = {
+        ("[##--------]", "5", "04"),
+        ("[#####-----]", "10", "09"),
+        ("[#######---]", "15", "14"),
+    }
+    assert lines
+    assert set(lines) <= expected
+    assert shown.endswith("\r\x1b[K")

@@ -14,6 +14,7 @@ from penstock.core.io import (
     ReadLimit,
     Source,
     SourceBatch,
+    SourceProgress,
     SplitEnumerator,
     SplitRange,
 )
@@ -120,6 +121,10 @@ class _CollectionEnumerator(SplitEnumerator):
         payload = dumps((first - frames[0].first, data))
         split_range = SplitRange(_SPLIT, first, entry["at"], payload)
         return by_subtask([(entry, split_range)], self._context.parallelism)
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        read: int = at["splits"][_SPLIT]["at"]
+        return SourceProgress(read, read / self._size if self._size else None)
 
     def _frames_between(self, start: int, end: int) -> list[_Frame]:
         return [f for f in self._frames if f.first < end and f.first + f.records > start]

@@ -6,8 +6,21 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
-from penstock.core.io import EnumeratorContext, Position, ReadLimit, SplitEnumerator, SplitRange
+from penstock.connectors.positions import (
+    by_subtask,
+    make_position,
+    records_between,
+    split_entry,
+    subtask_of,
+)
+from penstock.core.io import (
+    EnumeratorContext,
+    Position,
+    ReadLimit,
+    SourceProgress,
+    SplitEnumerator,
+    SplitRange,
+)
 
 #: What a generated record is taken to weigh against a batch's limit in bytes.
 _RECORD_BYTES = 16
@@ -129,6 +142,10 @@ class CountedEnumerator(SplitEnumerator):
 
     def next_wakeup(self) -> int | None:
         return self._wakeup
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        read = records_between(initial, at)
+        return SourceProgress(read, read / self._total if self._total else None)
 
     def _ends(self, part: Part, at: int) -> bool:
         return self._total is not None and at >= part.size(self._total)

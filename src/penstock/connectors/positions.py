@@ -21,6 +21,12 @@ def make_position(splits: Mapping[str, SplitEntry]) -> Position:
     return {"splits": dict(splits), "done": all(entry["done"] for entry in splits.values())}
 
 
+def records_between(start: Position, end: Position) -> int:
+    """Return how many records lie between two positions whose splits count them."""
+    before = {name: entry["at"] for name, entry in start["splits"].items()}
+    return sum(entry["at"] - before.get(name, 0) for name, entry in end["splits"].items())
+
+
 def subtask_of(entry: SplitEntry, index: int, parallelism: int) -> int:
     """Return who reads a split from now on: its reader so far, if there still is such a one.
 

@@ -15,7 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
+from penstock.connectors.positions import (
+    by_subtask,
+    make_position,
+    records_between,
+    split_entry,
+    subtask_of,
+)
 from penstock.connectors.segments import ByteRange, SegmentLog, count_entries, join, read_range
 from penstock.core.io import (
     EnumeratorContext,
@@ -23,6 +29,7 @@ from penstock.core.io import (
     ReadLimit,
     Source,
     SourceBatch,
+    SourceProgress,
     SplitEnumerator,
     SplitRange,
 )
@@ -409,6 +416,9 @@ class ReceiverEnumerator(SplitEnumerator):
         return make_position(
             {str(subtask): split_entry(0, subtask) for subtask in range(self._context.parallelism)}
         )
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        return SourceProgress(records_between(initial, at))
 
     def latest(self, start: Position, limit: ReadLimit) -> Position:
         share = max(limit.max_records // len(self._hosted), 1)

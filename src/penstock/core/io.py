@@ -105,6 +105,16 @@ class CheckContext:
     restarts: bool = False
 
 
+@dataclass(frozen=True)
+class SourceProgress:
+    """How far a source is, for people who wait. None is what it does not know."""
+
+    #: Records read so far.
+    records: int | None = None
+    #: Which part of all that it will ever read has been read, from 0 to 1.
+    share: float | None = None
+
+
 class SplitEnumerator(ABC):
     """Decide what the next batch reads. Runs in the user's process, called by one thread."""
 
@@ -138,6 +148,10 @@ class SplitEnumerator(ABC):
     def next_wakeup(self) -> int | None:
         """Return the processing time at which to ask again, or None to be asked at any time."""
         return None
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        """Return how far a source is that began at `initial`. Default: it does not know."""
+        return SourceProgress()
 
     def accumulators(self) -> dict[int, dict[str, Any]]:
         """Return the accumulators of functions that run in the user's process.

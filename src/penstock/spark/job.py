@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -18,6 +19,7 @@ from penstock.execution.executor import JobHandle, JobRequest
 from penstock.execution.interrupt import interrupted
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
+from penstock.runtime.coordinator.progress import JobProgress
 from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
@@ -98,10 +100,14 @@ class SparkJob(JobHandle):
 
     def _progress(self) -> str:
         """Return what the job is doing, for a person who waits."""
-        batches = 0 if self._attempt is None else self._attempt.batches
-        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
-        what = f"batch {batches}" if batches else "the first batch"
-        return f"{self._status.name.lower()}: {what}, {minutes}:{seconds:02}"
+        attempt, facts = self._attempt, JobProgress()
+        if attempt is not None:
+            # Whatever a source answers, or fails to: it is for the eyes only.
+            with contextlib.suppress(Exception):
+                facts = attempt.coordinator.progress()
+        batches = 0 if attempt is None else attempt.batches
+        text = facts.describe(batches, int(time.monotonic() - self._began))
+        return f"{self._status.name.lower()}: {text}"
 
     def _fate_of_checkpoint(self) -> str:
         """Say what an interrupt has done to what the job kept: it cancels, as in Flink."""

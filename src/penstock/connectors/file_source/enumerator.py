@@ -12,7 +12,14 @@ from penstock.connectors.file_source.file_format import FileFormat, FilePiece
 from penstock.connectors.file_source.lanes import KnownFile, Lane, LaneLog
 from penstock.connectors.file_source.opening import replaced, shorter
 from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
-from penstock.core.io import EnumeratorContext, Position, ReadLimit, SplitEnumerator, SplitRange
+from penstock.core.io import (
+    EnumeratorContext,
+    Position,
+    ReadLimit,
+    SourceProgress,
+    SplitEnumerator,
+    SplitRange,
+)
 from penstock.errors import SourceError
 
 _logger = logging.getLogger(__name__)
@@ -46,6 +53,8 @@ class FileEnumerator(SplitEnumerator):
         self._log = LaneLog(context.directory)
         self._next_look: int | None = None
         self._record_bytes: float | None = None
+        #: Bytes of all files that were there at the start.
+        self._total = 0
 
     def start(self) -> None:
         self._log.open(self._context.parallelism)
@@ -55,6 +64,7 @@ class FileEnumerator(SplitEnumerator):
             self._look([0] * len(self._log.lanes))
         elif self._interval is not None:
             self._next_look = self._context.now()
+        self._total = sum(lane.remaining([0, 0]) for lane in self._log.lanes)
 
     def initial(self) -> Position:
         return make_position(
@@ -94,6 +104,12 @@ class FileEnumerator(SplitEnumerator):
 
     def next_wakeup(self) -> int | None:
         return self._next_look
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        if self._interval is not None or not self._total:
+            return SourceProgress()
+        lanes = zip(self._log.lanes, _places(at), strict=True)
+        return SourceProgress(share=1 - sum(lane.remaining(p) for lane, p in lanes) / self._total)
 
     def _is_done(self, lane: Lane, at: list[int]) -> bool:
         return self._interval is None and at[0] == len(lane)

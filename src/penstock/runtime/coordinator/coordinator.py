@@ -15,14 +15,13 @@ from penstock.errors import JobCancelledError, JobFailedError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import all_accumulators, all_metrics
 from penstock.runtime.coordinator.alignment import bounded, held_back
-from penstock.runtime.coordinator.control import (
-    due_timers,
-)
+from penstock.runtime.coordinator.control import due_timers
 from penstock.runtime.coordinator.feedback import offer_feedback
 from penstock.runtime.coordinator.history import CheckpointFacts, CheckpointHistory
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset, time_ms
 from penstock.runtime.coordinator.planning import SourceShare, plan_source
+from penstock.runtime.coordinator.progress import JobProgress, progress_of
 from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
 from penstock.runtime.coordinator.resumption import Resumption, check_program
@@ -80,8 +79,7 @@ class Coordinator:
         self.failure: BaseException | None = None
         self.cancelled = self._closed = False
         self._plan = plan
-        self._job_id = job_id
-        self._clock = clock
+        self._job_id, self._clock = job_id, clock
         self._poll_seconds = poll_ms / 1000
         self._collect_report = collect_report
         settings = plan.settings if settings is None else settings
@@ -154,6 +152,11 @@ class Coordinator:
     def metrics(self) -> dict[str, Any]:
         """Return the readings of the metrics after the last recorded batch, by full name."""
         return all_metrics(self._state, list(self._sources.values()))
+
+    def progress(self) -> JobProgress:
+        """Return how far the job had come with the last recorded batch."""
+        with self._lock:
+            return progress_of(self._plan, self._sources, self._initial, self._log.latest())
 
     def _start(self) -> None:
         last = self._logged

@@ -140,6 +140,10 @@ class RecordLog:
         matching = (r for b, r in sorted(self._recent.items(), reverse=True) if r.end == offset)
         return next(matching, None)
 
+    def latest(self) -> BatchRecord | None:
+        """Return the record of the last batch that is at hand."""
+        return self._recent[max(self._recent)] if self._recent else None
+
     def batch_ids(self) -> list[int]:
         """Return the batches that have a record, in order."""
         names = self._directory.names(_FOLDER)

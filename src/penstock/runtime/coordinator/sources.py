@@ -12,6 +12,7 @@ from penstock.core.io import (
     EnumeratorContext,
     Position,
     ReadLimit,
+    SourceProgress,
     SplitEnumerator,
     SplitRange,
 )
@@ -144,6 +145,11 @@ class HostedSource:
         """Tell the enumerator what will not be read again."""
         with self._blamed("take note of what is committed"):
             self._running().committed(position)
+
+    def progress(self, initial: Position, at: Position) -> SourceProgress:
+        """Return how far the source is."""
+        enumerator = self._enumerator
+        return SourceProgress() if enumerator is None else enumerator.progress(initial, at)
 
     def accumulators(self) -> dict[Place, dict[str, Any]]:
         """Return the accumulators of functions that run here, by operator and subtask."""
