@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from penstock.cli import jobs, run
+from penstock.cli import jobs, run, sql
 from penstock.cli.printing import print_failure
 from penstock.errors import PenstockError
 
@@ -23,6 +23,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="ACTION", required=True)
     run.add_parser(commands)
     jobs.add_parsers(commands)
+    sql.add_parser(commands)
     return parser
 
 

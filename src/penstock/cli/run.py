@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from penstock.cli.settings import settings_of
 from penstock.common.options import (
     CLAIM_MODE,
     IGNORE_UNCLAIMED,
@@ -104,14 +105,7 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, str]:
-    settings = {}
-    for text in options.settings:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigurationError(
-                "a setting must be key=value", where="penstock run -D", got=show_value(text)
-            )
-        settings[key.strip()] = value
+    settings = settings_of(options.settings, "penstock run -D")
     given = {
         PARALLELISM.key: options.parallelism,
         MASTER.key: options.jobmanager,
