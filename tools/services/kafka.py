@@ -80,6 +80,8 @@ def _properties(folder: Path, facts: Facts) -> str:
             f'user_penstock="{_PASSWORD}";'
         ),
         "log.dirs": str(folder / "data"),
+        # Tests write records that are dated 1970.
+        "log.retention.ms": "-1",
         "num.partitions": "1",
         # One broker has one replica of everything.
         "offsets.topic.replication.factor": "1",

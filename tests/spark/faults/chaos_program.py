@@ -119,9 +119,9 @@ def build(env: StreamExecutionEnvironment, seed: int, pace: float) -> DataStream
         time.sleep(pace)
         return record
 
-    stream = env.from_collection(records).map(slowly)
-    stream = stream.assign_timestamps_and_watermarks(strategy)
-    # Running sums in front, where the order within a key is the collection's own.
+    # In one subtask up to here: so the order within a key is the collection's own.
+    stream = env.from_collection(records).map(slowly).set_parallelism(1)
+    stream = stream.assign_timestamps_and_watermarks(strategy).set_parallelism(1)
     stream = stream.key_by(key_of).process(Sums())
     for step in chance.sample(STEPS, chance.randint(1, 3)):
         stream = step(stream)

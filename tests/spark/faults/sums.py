@@ -22,6 +22,8 @@ from penstock.runtime.coordinator.records import RecordLog
 RECORDS = 300
 KEYS = 6
 BATCH = 30
+#: Faults that strike where records are worked on; the others strike in the coordinator.
+IN_A_TASK = ("none", "raise", "worker", "executor", "task")
 
 
 def happens_now(marker: Path) -> bool:
@@ -63,7 +65,7 @@ class Sum(KeyedProcessFunction):
         self.seen += 1
         total = (self.total.value() or 0) + number
         self.total.update(total)
-        if number == self.fatal and happens_now(self.marker):
+        if number == self.fatal and self.fault in IN_A_TASK and happens_now(self.marker):
             self.strike()
         yield f"{key} {total}"
 
