@@ -77,7 +77,7 @@ def test_keys_of_spark_are_passed_on() -> None:
     settings = context_settings(given, Path("some.jar"))
     assert settings["spark.ui.enabled"] == "true"
     assert settings["spark.driver.extraJavaOptions"] == (
-        "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.1 -XX:MetaspaceSize=256m "
+        "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=0.1 -Xss16m -XX:MetaspaceSize=256m "
         "-XX:ReservedCodeCacheSize=256m -XX:+UseG1GC -Dx=1"
     )
     assert "parallelism.default" not in settings
