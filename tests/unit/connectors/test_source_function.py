@@ -63,6 +63,20 @@ class Counting(SourceFunction[int]):
         EVENTS.append("close")
 
 
+class Resting(Counting):
+    """Count, and rest after each thousand: what was sent by then is written on its own."""
+
+    def run(self, ctx: Context) -> None:
+        while self.running and self.next < self.end:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(self.next)
+                self.next += 1
+            if self.next % 1000 == 0:
+                time.sleep(0.2)
+            while self.running and self.next == self.pause_at:
+                time.sleep(0.001)
+
+
 def finished(function: SourceFunction[Any], directory: Path, **options: Any) -> SourceDriver:
     driver = SourceDriver(SourceFunctionSource(function), directory, **options)
     driver.run()
@@ -430,7 +444,7 @@ def test_what_one_lock_holds_comes_as_a_whole_or_not_at_all(tmp_path: Path) -> N
 
 def test_read_segments_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.connectors.segments.SEGMENT_BYTES", 1000)
-    driver = SourceDriver(SourceFunctionSource(Counting(5000, pause_at=4999)), tmp_path)
+    driver = SourceDriver(SourceFunctionSource(Resting(5000, pause_at=4999)), tmp_path)
     driver.run(ReadLimit(500, 1 << 20), until=lambda: len(driver.values()) == 4999)
     before = len(list(tmp_path.rglob("*.log")))
     driver.commit()
