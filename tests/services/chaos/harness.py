@@ -78,7 +78,7 @@ class Watcher(threading.Thread):
         self._consumer.close()
 
     def finish(self, expected: int) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while self.seen.total() < expected and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(0.5)  # for one more than there should be
