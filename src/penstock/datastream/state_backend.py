@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from penstock.common.state_options import ROCKSDB_LOCAL_DIR
 from penstock.datastream.checkpoint_storage import FileSystemCheckpointStorage
 
 
@@ -14,6 +15,10 @@ class StateBackend:
     type_name = "hashmap"
     #: Folder for checkpoints that the backend itself names, as classic ones do.
     checkpoint_path: str | None = None
+
+    def settings(self) -> dict[str, str]:
+        """Return the configuration that the backend stands for beside its type."""
+        return {}
 
 
 class HashMapStateBackend(StateBackend):
@@ -48,7 +53,7 @@ class FsStateBackend(HashMapStateBackend):
 
 
 class PredefinedOptions(Enum):
-    """RocksDB settings for kinds of disks; kept, since Spark sets up RocksDB itself."""
+    """RocksDB settings for kinds of disks; kept, without effect."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -57,9 +62,17 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """Hold state in Spark's RocksDB state store, for state larger than memory.
+    """Hold keyed state, timers and windows on the workers' disks, for state larger than memory.
 
-    :param enable_incremental_checkpointing: kept; Spark's changelog is incremental in any case.
+    Each worker has a RocksDB, whose memory `state.backend.rocksdb.memory.fixed-per-slot` limits.
+    What a job goes on from is the same log in Spark's state store that HashMapStateBackend writes:
+    each batch adds what it changed. So the two are equally safe, and a savepoint of one is resumed
+    by the other. The value, list or map of one key must fit into memory. Needs the package
+    `rocksdict`: `pip install 'penstock[rocksdb]'`.
+
+        env.set_state_backend(EmbeddedRocksDBStateBackend())
+
+    :param enable_incremental_checkpointing: kept; a batch writes what it changed in any case.
     """
 
     type_name = "rocksdb"
@@ -74,7 +87,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = 4
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Set folders for RocksDB's files; kept, since Spark chooses them."""
+        """Set the folder for RocksDB's files on the workers' machines; of several, the first."""
         self._storage_paths = list(paths)
 
     def get_db_storage_paths(self) -> list[str] | None:
@@ -108,6 +121,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def get_number_of_transfer_threads(self) -> int:
         """Return how many threads were asked for."""
         return self._transfer_threads
+
+    def settings(self) -> dict[str, str]:
+        """Return the configuration that the backend stands for."""
+        paths = self._storage_paths
+        return {} if not paths else {ROCKSDB_LOCAL_DIR.key: paths[0].removeprefix("file://")}
 
 
 class RocksDBStateBackend(EmbeddedRocksDBStateBackend):

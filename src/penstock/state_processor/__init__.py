@@ -9,9 +9,12 @@ from penstock.state_processor.functions import (
     KeyedStateBootstrapFunction,
     KeyedStateReaderFunction,
     StateBootstrapFunction,
+    WindowReaderFunction,
 )
 from penstock.state_processor.operator_identifier import OperatorIdentifier
-from penstock.state_processor.reader import SavepointReader, StateRow, StateRows
+from penstock.state_processor.reader import SavepointReader
+from penstock.state_processor.rows import StateRow, StateRows
+from penstock.state_processor.windows import EvictingWindowSavepointReader, WindowSavepointReader
 from penstock.state_processor.writer import (
     OperatorTransformation,
     SavepointWriter,
@@ -20,6 +23,7 @@ from penstock.state_processor.writer import (
 
 __all__ = [
     "BroadcastStateBootstrapFunction",
+    "EvictingWindowSavepointReader",
     "KeyedStateBootstrapFunction",
     "KeyedStateReaderFunction",
     "OperatorIdentifier",
@@ -30,4 +34,6 @@ __all__ = [
     "StateBootstrapTransformation",
     "StateRow",
     "StateRows",
+    "WindowReaderFunction",
+    "WindowSavepointReader",
 ]

@@ -6,12 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from penstock.core.functions import Function, RuntimeContext
+from penstock.core.functions import Function, KeyedStateStore, RuntimeContext
 from penstock.core.functions.checkpointed import CheckpointedFunction
+from penstock.core.state import StateDescriptor
+from penstock.core.windowing import Window
 
 K = TypeVar("K")
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")
+W = TypeVar("W", bound=Window)
+W2 = TypeVar("W2", bound=Window)
 
 
 class KeyedStateReaderFunction(Function, Generic[K, OUT]):
@@ -41,6 +45,51 @@ class KeyedStateReaderFunction(Function, Generic[K, OUT]):
     @abstractmethod
     def read_key(self, key: K, ctx: Context) -> Iterable[OUT] | None:
         """Return (or yield) what is to be read of one key."""
+
+
+class WindowReaderFunction(Function, Generic[IN, OUT, K, W]):
+    """Read the windows of each key.
+
+    >>> class Sizes(WindowReaderFunction):
+    ...     def read_window(self, key, context, elements):
+    ...         yield key, context.window().start, len(list(elements))
+    """
+
+    class Context(ABC, Generic[W2]):
+        """What is known of a window beside its elements."""
+
+        @abstractmethod
+        def window(self) -> W2:
+            """Return the window."""
+
+        @abstractmethod
+        def trigger_state(self, descriptor: StateDescriptor) -> Any:
+            """Return state that the trigger keeps for the window."""
+
+        @abstractmethod
+        def window_state(self) -> KeyedStateStore:
+            """Return where state comes from that the function keeps for the window."""
+
+        @abstractmethod
+        def global_state(self) -> KeyedStateStore:
+            """Return where state comes from that the function keeps for the key."""
+
+        @abstractmethod
+        def registered_event_time_timers(self) -> set[int]:
+            """Return the event-time timers of the window."""
+
+        @abstractmethod
+        def registered_processing_time_timers(self) -> set[int]:
+            """Return the processing-time timers of the window."""
+
+    @abstractmethod
+    def read_window(
+        self, key: K, context: Context[W], elements: Iterable[IN]
+    ) -> Iterable[OUT] | None:
+        """Return (or yield) what is to be read of one window of one key.
+
+        :param elements: of windows that were reduced or aggregated, the one result.
+        """
 
 
 class KeyedStateBootstrapFunction(Function, Generic[K, IN]):

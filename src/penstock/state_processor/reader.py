@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.functions.host import FunctionHost
+from penstock.core.value_keys import unwrapped
+from penstock.core.windowing import WindowAssigner
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.errors import StateError
+from penstock.graph.function_checks import require_object
 from penstock.runtime.codec import thaw
 from penstock.runtime.savepoint.evolution import evolve
 from penstock.runtime.savepoint.format import Changes, Savepoint
 from penstock.runtime.savepoint.snapshot import LooseState, owner_of
-from penstock.runtime.state.keyed_backend import EVENT_TIMERS, PROCESSING_TIMERS, TIMER_KINDS
+from penstock.runtime.state.keyed_backend import TIMER_KINDS
 from penstock.runtime.state.operator_state import (
     OPERATOR_PREFIX,
     OperatorBroadcastTable,
@@ -25,44 +26,9 @@ from penstock.runtime.state.tables import TABLES, ListTable, MapTable
 from penstock.state_processor.context import make_context
 from penstock.state_processor.functions import KeyedStateReaderFunction
 from penstock.state_processor.operator_identifier import OperatorIdentifier, uid_of
-
-
-@dataclass(frozen=True)
-class StateRow:
-    """One entry of keyed state as a table has it."""
-
-    key: Any
-    #: What the entry belongs to beside the key (a window); None for plain keyed state.
-    namespace: Any
-    value: Any
-    event_time_timers: list[int]
-    processing_time_timers: list[int]
-
-
-class StateRows(list[StateRow]):
-    """Entries of keyed state: a list that can become a Spark DataFrame."""
-
-    def to_data_frame(self, spark: Any) -> Any:
-        """Return the entries as a DataFrame of a SparkSession.
-
-        Columns: `key`, `namespace`, `value` as text in Python's notation, and the two lists of
-        timers as arrays of numbers.
-        """
-        schema = (
-            "key string, namespace string, value string, "
-            "event_time_timers array<bigint>, processing_time_timers array<bigint>"
-        )
-        rows = [
-            (
-                repr(row.key),
-                None if row.namespace is None else repr(row.namespace),
-                repr(row.value),
-                row.event_time_timers,
-                row.processing_time_timers,
-            )
-            for row in self
-        ]
-        return spark.createDataFrame(rows, schema)
+from penstock.state_processor.rows import StateRow, StateRows
+from penstock.state_processor.timers import KeyTimers, Timers
+from penstock.state_processor.windows import WindowSavepointReader
 
 
 class SavepointReader:
@@ -144,6 +110,17 @@ class SavepointReader:
         left = self._operator_state(uid_of(operator), name, OperatorBroadcastTable.kind)
         return self._stream(list(left[0].items()) if left else [], None)
 
+    def window(self, assigner: WindowAssigner[Any, Any]) -> WindowSavepointReader:
+        """Read windows, in the form that the program made them in.
+
+        reader.window(TumblingEventTimeWindows.of(Time.minutes(1))).aggregate("totals", Total())
+        reader.window(GlobalWindows.create()).evictor().process("last", ReadAll())
+
+        :param assigner: of the program.
+        """
+        require_object("window()", assigner, WindowAssigner)
+        return WindowSavepointReader(self._env, self._savepoint, assigner)
+
     # --- parts ----------------------------------------------------------------------------
 
     def _stream(self, values: list[Any], type_info: Any) -> DataStream:
@@ -157,33 +134,33 @@ class SavepointReader:
     def _read_keys(self, uid: str, function: KeyedStateReaderFunction[Any, Any]) -> Iterator[Any]:
         info = self._savepoint.manifest.operator(uid)
         context, backend = make_context(uid, info.max_parallelism, keyed=True)
-        timers = _Timers()
+        timers = Timers()
         keys: dict[Any, None] = {}
         for changes in self._changes(uid):
             for place, (kind, delta) in changes.items():
                 if kind in TIMER_KINDS:
-                    timers.take(place, kind, delta)
+                    timers.take(place, delta, kind)
                 else:
                     backend.apply({place: (kind, delta)})
         for table in backend.tables.values():
             keys.update((owner_of(table.kind, entry), None) for entry in table.data)
-        keys.update(timers.keys())
+        keys.update(timers.owners())
         host = FunctionHost(function, context)
         host.open()
         for key in keys:
             backend.context.key = key
-            result = function.read_key(key, timers.of(key))
+            result = function.read_key(unwrapped(key), KeyTimers(timers, key))
             yield from () if result is None else result
         host.close()
 
     def _rows(self, uid: str, name: str) -> Iterator[StateRow]:
-        state, timers = LooseState(), _Timers()
+        state, timers = LooseState(), Timers()
         known: set[str] = set()
         for changes in self._changes(uid):
             for place, (kind, delta) in changes.items():
                 known.add(place)
                 if kind in TIMER_KINDS:
-                    timers.take(place, kind, delta)
+                    timers.take(place, delta, kind)
                 elif place == name:
                     state.apply({uid: {place: (kind, delta)}})
         if name not in known:
@@ -196,13 +173,12 @@ class SavepointReader:
         for _, _, kind, entries, dump in state.inventory():
             for entry in entries:
                 owner = owner_of(kind, entry)
-                of_key = timers.of(owner)
                 yield StateRow(
-                    owner,
+                    unwrapped(owner),
                     entry[1] if owner is not entry and isinstance(entry, tuple) else None,
                     _content(kind, dump([entry])),
-                    sorted(of_key.registered_event_time_timers()),
-                    sorted(of_key.registered_processing_time_timers()),
+                    sorted(timers.event(owner)),
+                    sorted(timers.processing(owner)),
                 )
 
     def _operator_state(self, uid: str, name: str, kind: str) -> list[Any]:
@@ -220,43 +196,6 @@ class SavepointReader:
                 got=f"states: {self.operators()[uid] or 'none'}",
             )
         return found
-
-
-class _Timers:
-    """Timers of all keys."""
-
-    def __init__(self) -> None:
-        self._held: dict[str, dict[Any, set[int]]] = {
-            EVENT_TIMERS: defaultdict(set),
-            PROCESSING_TIMERS: defaultdict(set),
-        }
-
-    def take(self, place: str, kind: str, delta: Any) -> None:
-        """Take the timers of a key group."""
-        for timer in delta[1]:
-            self._held[place][owner_of(kind, timer)].add(timer[0])
-
-    def keys(self) -> dict[Any, None]:
-        """Return the keys that have timers."""
-        return {key: None for held in self._held.values() for key in held}
-
-    def of(self, key: Any) -> _KeyTimers:
-        """Return the timers of one key."""
-        return _KeyTimers(
-            self._held[EVENT_TIMERS].get(key, set()), self._held[PROCESSING_TIMERS].get(key, set())
-        )
-
-
-@dataclass(frozen=True)
-class _KeyTimers(KeyedStateReaderFunction.Context):
-    event: set[int]
-    processing: set[int]
-
-    def registered_event_time_timers(self) -> set[int]:
-        return set(self.event)
-
-    def registered_processing_time_timers(self) -> set[int]:
-        return set(self.processing)
 
 
 def _content(kind: str, delta: Any) -> Any:

@@ -182,7 +182,7 @@ class SavepointWriter:
             parts += write_parts(state, {uid: info}, 0, folder)
         now = int(time.time() * 1000)
         before = self._existing.manifest if self._existing else None
-        manifest = before or Manifest((), (), make_offset({}, now), (), str(JobID()))
+        manifest = before or Manifest((), (), {**make_offset({}, now)}, (), str(JobID()))
         write_manifest(
             folder,
             replace(manifest, operators=tuple(infos), parts=tuple(parts), created=now),
@@ -221,6 +221,9 @@ class _Written:
 
     def full_plain_state(self) -> dict[Any, bytes]:
         return {}
+
+    def flush(self) -> None:
+        pass
 
 
 class _KeyedBootstrap(StateBootstrapTransformation, KeyedStateBootstrapFunction.Context):

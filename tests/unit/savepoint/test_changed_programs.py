@@ -25,6 +25,8 @@ from penstock.testing.local_executor import LocalJob
 from tests.unit.savepoint.programs import Content, Total
 from tests.unit.testing.recording import RecordingSink
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 RECORDS = [(n % 5, n, 2 * n) for n in range(40)]
 Build = Callable[[StreamExecutionEnvironment, DataStream], Any]
 

@@ -15,6 +15,8 @@ from penstock.errors import StateError
 from penstock.testing.local_executor import LocalJob
 from tests.unit.savepoint.programs import PAIRS, STEPS, Program, programs, results, run
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 RECORDS = tuple((n * 5 % 7, n * 11 % 50, 2 * n) for n in range(40))
 OTHERS = tuple((n * 3 % 7, n * 13 % 50, n * 4) for n in range(20))
 

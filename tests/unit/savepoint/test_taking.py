@@ -23,6 +23,8 @@ from penstock.runtime.savepoint.format import Savepoint
 from penstock.testing.local_executor import LocalJob
 from tests.unit.testing.recording import RecordingSink
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 RECORDS = [(n % 5, n) for n in range(60)]
 SUMS = sorted(
     (key, sum(n for k, n in RECORDS[: i + 1] if k == key)) for i, (key, _) in enumerate(RECORDS)

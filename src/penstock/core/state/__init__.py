@@ -20,7 +20,7 @@ from penstock.core.state.interfaces import (
     State,
     ValueState,
 )
-from penstock.core.state.stores import KeyedStateStore, OperatorStateStore
+from penstock.core.state.stores import KeyedStateStore, OperatorStateStore, SavedOperatorState
 from penstock.core.state.ttl import StateTtlConfig
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
+    "SavedOperatorState",
     "State",
     "StateDescriptor",
     "StateTtlConfig",

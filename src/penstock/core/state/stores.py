@@ -67,3 +67,11 @@ class OperatorStateStore(ABC):
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """Return a map of which every subtask holds the same copy."""
+
+
+class SavedOperatorState(OperatorStateStore):
+    """Operator state of a function that runs beside the tasks: small, and saved as a whole."""
+
+    @abstractmethod
+    def save(self) -> bytes:
+        """Return everything that is held."""

@@ -7,8 +7,9 @@ batch. Neither needs the program that wrote it.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.connectors.file_paths import join, store_of
 from penstock.errors import StateError
@@ -39,11 +40,13 @@ class Checkpoint:
     :param directory: the coordinator's.
     :param last_committed: the last batch in the engine's log.
     :param slots: the slots' logs by slot, level after level.
+    :param settings: of the job that wants it: they say where state is held while it is read.
     """
 
     directory: JobDirectory
     last_committed: int
     slots: Iterable[tuple[int, SlotStore]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def program(self) -> tuple[OperatorInfo, ...]:
         """Return the operators that it is of."""
@@ -60,9 +63,10 @@ class Checkpoint:
         infos = {info.uid: info for info in self.program()}
         parts: list[Part] = []
         for slot, store in self.slots:
-            loose = LooseState()
+            loose = LooseState(self.settings)
             SlotLog().catch_up(store, loose)
             parts += write_parts(loose, infos, slot, folder)
+            loose.close()
         for (_, subtask), data in sorted(record.state.level0.items()):
             loose = LooseState()
             loose.apply(pickle.loads(data)[1])

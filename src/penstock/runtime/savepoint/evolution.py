@@ -1,7 +1,8 @@
 """Dataclasses in state whose fields have changed since: what is new has its default.
 
-When a job goes on from a savepoint, each instance of a dataclass that it finds in a value is
-brought into line with the class as it is now. A field that was added gets its default; one that was
+When a job goes on from a savepoint, or from its own checkpoint after a dataclass has changed (see
+`class_shapes`), each instance of a dataclass that it finds in a value is brought into line with the
+class as it is now. A field that was added gets its default; one that was
 removed is dropped; an added field without a default is an error. Of other classes nothing is known:
 they are what their pickles make them.
 """
@@ -56,9 +57,11 @@ def _align(value: Any, where: str) -> bool:
         return sum(_align(item, where) for item in value) > 0
     if kind is dict:
         return sum(_align(item, where) for item in value.values()) > 0
-    if not is_dataclass(value) or not hasattr(value, "__dict__"):
+    if not is_dataclass(value):
         return False
     known = {field.name: field for field in fields(value)}
+    if not hasattr(value, "__dict__"):
+        return _align_slots(value, known, where)
     held = vars(value)
     added = [field for name, field in known.items() if name not in held]
     # What the class itself has, a cached property say, is not a field of before.
@@ -71,6 +74,14 @@ def _align(value: Any, where: str) -> bool:
     return bool(added or removed or any(inside))
 
 
+def _align_slots(value: Any, known: dict[str, Field[Any]], where: str) -> bool:
+    added = [field for name, field in known.items() if not hasattr(value, name)]
+    for field in added:
+        object.__setattr__(value, field.name, _default(field, value, where))
+    inside = [_align(getattr(value, name), where) for name in known]
+    return bool(added or any(inside))
+
+
 def _default(field: Field[Any], value: Any, where: str) -> Any:
     if field.default is not MISSING:
         return field.default
@@ -80,6 +91,11 @@ def _default(field: Field[Any], value: Any, where: str) -> Any:
     raise StateError(
         f"{name} has a field that its state was written without",
         where=where,
-        got=f"no {field.name!r} in {show_value(vars(value))}",
+        got=f"no {field.name!r} in {show_value(_present(value))}",
         todo=f"give the field {field.name!r} a default, which state from before then gets",
     )
+
+
+def _present(value: Any) -> dict[str, Any]:
+    names = (field.name for field in fields(value))
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}

@@ -7,10 +7,10 @@ Names in the manifest are relative to the folder, so it can be moved and copied.
 for each operator, by uid: its name, parallelism, maximum parallelism and layout tag, and what its
 subtasks left, each piece by file, offset and length:
 
-- **keyed state and timers** by key group: a pickled `{place: (kind, delta)}`. A *place* is a named
-  state or a queue of timers; a delta is what a table of that kind (`runtime/state`) takes in its
-  `apply`. Keys and values are as the tables hold them: values that could change are
-  `codec.Frozen`.
+- **keyed state and timers** by key group, in one piece or in several of different keys: a pickled
+  `{place: (kind, delta)}`. A *place* is a named state or a queue of timers; a delta is what a table
+  of that kind (`runtime/state`) takes in its `apply`. Keys and values are as the tables hold them:
+  values that could change are `codec.Frozen`.
 - **operator state** of a subtask: the same, for lists and maps that belong to no key.
 - **the rest** of a subtask (attributes of functions, watermarks, open parts of a sink): the pickled
   `PlainState`.
@@ -193,10 +193,16 @@ class Savepoint:
 
         :param groups: only these; all by default.
         """
+        pieces: dict[int, list[Extent]] = {}
         for part in self.manifest.parts_of(uid):
-            for group, extent in sorted(part.groups.items()):
+            for group, extent in part.groups.items():
                 if groups is None or group in groups:
-                    yield self.read(extent)
+                    pieces.setdefault(group, []).append(extent)
+        for _, extents in sorted(pieces.items()):
+            changes: Changes = {}
+            for extent in extents:
+                _join(changes, self.read(extent))
+            yield changes
 
     def operator_state(self, uid: str) -> dict[int, Changes]:
         """Return the operator state of an operator, by subtask; those without any are left out."""
@@ -209,6 +215,16 @@ class Savepoint:
         """Return what the subtasks of an operator kept beside that."""
         parts = self.manifest.parts_of(uid)
         return {part.subtask: self.read(part.plain) for part in parts if part.plain}
+
+
+def _join(changes: Changes, more: Changes) -> None:
+    """Add to what keys hold what other keys hold, or the same keys in other places."""
+    for place, (kind, delta) in more.items():
+        if place in changes:
+            # Lists of the same kinds of things in all of them, and how many timers there were.
+            pairs = zip(changes[place][1], delta, strict=True)
+            delta = tuple(a + b if isinstance(a, list) else max(a, b) for a, b in pairs)
+        changes[place] = (kind, delta)
 
 
 def unpickled(data: bytes, where: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.core.key_groups import groups_of_slot
@@ -12,7 +12,7 @@ from penstock.core.time import MIN_WATERMARK
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.savepoint.evolution import evolve
-from penstock.runtime.savepoint.format import Changes, Savepoint
+from penstock.runtime.savepoint.format import Changes, PlainState, Savepoint
 from penstock.runtime.savepoint.plain import (
     Deal,
     gate_snapshot,
@@ -29,6 +29,7 @@ from penstock.runtime.state.operator_state import (
     redistribute,
 )
 from penstock.runtime.task import WRITERS, Task
+from penstock.runtime.windowing.combine import make_combiner
 from penstock.runtime.windowing.convert import WindowConversion
 
 #: Setting of a job that goes on from a savepoint: its folder.
@@ -106,12 +107,21 @@ def _conversion(operator: Operator, deal: Deal, savepoint: Savepoint) -> WindowC
     tag = deal.before.layout
     if tag == layout_of(operator.plan):
         return None
+    spec = operator.spec
+    now = time_passed(tag, deal.left, savepoint)
+    return WindowConversion(tag, make_combiner(spec.combine), spec.allowed_lateness, now)
+
+
+def time_passed(tag: str, left: Mapping[int, PlainState], savepoint: Savepoint) -> int:
+    """Return the time up to which windows had fired: a watermark, or a processing time.
+
+    :param tag: of the layout of the windows.
+    :param left: what the subtasks of their operator left.
+    """
     if Layout.parse(tag).settings["time"] == "event":
-        gates = [state.gate for state in deal.left.values() if state.gate is not None]
-        now = min((gate[4] for gate in gates), default=MIN_WATERMARK)
-    else:
-        now = savepoint.manifest.offset["time"] - 1
-    return WindowConversion(tag, operator.spec, now)
+        gates = [state.gate for state in left.values() if state.gate is not None]
+        return min((gate[4] for gate in gates), default=MIN_WATERMARK)
+    return int(savepoint.manifest.offset["time"]) - 1
 
 
 def _gather_timers(timers: Changes, changes: Changes) -> None:

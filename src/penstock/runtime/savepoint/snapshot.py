@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Protocol
 
 from penstock.core.key_groups import key_group
 from penstock.graph.plan import sender_of
-from penstock.runtime.savepoint.format import Changes, OperatorInfo, Part, PartWriter, PlainState
+from penstock.runtime.savepoint.format import (
+    Changes,
+    Extent,
+    OperatorInfo,
+    Part,
+    PartWriter,
+    PlainState,
+)
 from penstock.runtime.state.all_tables import TABLES
-from penstock.runtime.state.keyed_backend import KEY_TIMERS, TIMER_KINDS
-from penstock.runtime.state.operator_state import is_operator_state
-from penstock.runtime.state.tables import Table
+from penstock.runtime.state.backends import make_backend
+from penstock.runtime.state.keyed_backend import KEY_TIMERS, TIMER_KINDS, KeyedBackend
+from penstock.runtime.state.log import TaskInventory
+from penstock.runtime.state.operator_state import OperatorStateBackend, is_operator_state
 from penstock.runtime.task import CHANNELS, WRITERS
-from penstock.runtime.timers import TimerQueue
 
-#: An entry of an inventory: operator, place, kind, keys, and how to dump some of them.
-Entry = tuple[str, str, str, list[Any], Callable[[list[Any]], Any]]
+Entry = TaskInventory
+#: So many keys are written at a time: what they hold is in memory meanwhile.
+_KEYS_AT_A_TIME = 100_000
 
 
 class TaskState(Protocol):
@@ -29,12 +38,20 @@ class TaskState(Protocol):
     def full_plain_state(self) -> dict[Any, bytes]:
         """Return the rest."""
 
+    def flush(self) -> None:
+        """Let go of memory, if the state has another place to be held in."""
+
 
 class LooseState:
-    """The state of a task without the task: what its deltas amount to."""
+    """The state of a task without the task: what its deltas amount to.
 
-    def __init__(self) -> None:
-        self._places: dict[tuple[str, str], tuple[str, Table | TimerQueue]] = {}
+    :param settings: of the job that wants it; they say where it is held.
+    """
+
+    def __init__(self, settings: Mapping[str, Any] | None = None) -> None:
+        self._settings = settings or {}
+        self._operators: dict[str, KeyedBackend] = {}
+        self._own: dict[str, OperatorStateBackend] = {}
         self._plain: dict[Any, bytes] = {}
 
     def apply(self, delta: Mapping[Any, Any]) -> None:
@@ -43,8 +60,25 @@ class LooseState:
             if isinstance(name, tuple):
                 self._plain[name] = changes
                 continue
-            for place, (kind, part) in changes.items():
-                self._part(name, place, kind).apply(part)
+            self._backends(name)[1].apply(changes)
+            keyed = {
+                place: held for place, held in changes.items() if not is_operator_state(held[0])
+            }
+            if keyed:
+                self._apply_keyed(name, keyed)
+
+    def _apply_keyed(self, uid: str, changes: Changes) -> None:
+        backend = self._backends(uid)[0]
+        for kind, _ in changes.values():
+            if kind in TIMER_KINDS:
+                backend.timer_kind = kind
+        backend.apply(changes)
+
+    def _backends(self, uid: str) -> tuple[KeyedBackend, OperatorStateBackend]:
+        if uid not in self._operators:
+            self._operators[uid] = make_backend(uid, lambda: 0, self._settings)
+            self._own[uid] = OperatorStateBackend(uid)
+        return self._operators[uid], self._own[uid]
 
     def settle(self) -> None:
         """Nothing works on this state."""
@@ -55,22 +89,23 @@ class LooseState:
 
     def inventory(self) -> Iterator[Entry]:
         """See `TaskState.inventory`."""
-        for (uid, place), (kind, part) in self._places.items():
-            if isinstance(part, TimerQueue):
-                yield uid, place, kind, part.timers(), part.dump
-            elif part.data:
-                yield uid, place, kind, list(part.keys()), part.dump
+        for uid, backend in self._operators.items():
+            for part in (*backend.inventory(), *self._own[uid].inventory()):
+                yield (uid, *part)
 
     def full_plain_state(self) -> dict[Any, bytes]:
         """See `TaskState.full_plain_state`."""
         return self._plain
 
-    def _part(self, uid: str, place: str, kind: str) -> Table | TimerQueue:
-        found = self._places.get((uid, place))
-        if found is None:
-            made = TimerQueue() if kind in TIMER_KINDS else TABLES[kind]()
-            found = self._places[uid, place] = (kind, made)
-        return found[1]
+    def flush(self) -> None:
+        """See `TaskState.flush`."""
+        for backend in self._operators.values():
+            backend.flush()
+
+    def close(self) -> None:
+        """Drop it."""
+        for backend in self._operators.values():
+            backend.close()
 
 
 def write_parts(
@@ -88,41 +123,71 @@ def write_parts(
         for entry in state.inventory():
             by_uid.setdefault(entry[0], []).append(entry)
         return [
-            _write_part(writer, infos[uid], subtask, plain.get(uid), entries)
+            part
             for uid, entries in by_uid.items()
+            for part in _operator_parts(writer, infos[uid], subtask, plain.get(uid), entries, state)
         ]
     finally:
         writer.close()
 
 
-def _write_part(
+def _operator_parts(
     writer: PartWriter,
     info: OperatorInfo,
     subtask: int,
     plain: PlainState | None,
     entries: list[Entry],
-) -> Part:
+    state: TaskState,
+) -> Iterator[Part]:
+    """Write what an operator has: one part, or several if it is much."""
     own: Changes = {}
-    places: dict[int, list[tuple[Entry, list[Any]]]] = {}
-    for entry in entries:
-        _, place, kind, keys, dump = entry
+    places = {place: kind for _, place, kind, _, _ in entries}
+    keyed = _KeyedWriter(writer, info.max_parallelism)
+    extents: list[dict[int, Extent]] = []
+    for _, place, kind, keys, dump in entries:
         if is_operator_state(kind):
-            own[place] = (kind, dump(keys))
+            own[place] = (kind, dump(list(keys)))
             continue
-        for group, members in _by_group(kind, keys, info.max_parallelism).items():
-            places.setdefault(group, []).append((entry, members))
-    groups = {}
-    for group, parts in sorted(places.items()):
-        changes = {place: (kind, dump(keys)) for (_, place, kind, _, dump), keys in parts}
-        groups[group] = writer.write(changes)
-    return Part(
+        keys = iter(keys)
+        while some := list(islice(keys, _KEYS_AT_A_TIME - keyed.count)):
+            keyed.add(place, kind, some, dump)
+            if keyed.count >= _KEYS_AT_A_TIME:
+                extents.append(keyed.write())
+                state.flush()
+    extents.append(keyed.write())
+    yield Part(
         info.uid,
         subtask,
         None if plain is None else writer.write(plain),
         writer.write(own) if own else None,
-        groups,
-        {place: kind for _, place, kind, _, _ in entries},
+        extents.pop(0),
+        places,
     )
+    for groups in extents:
+        if groups:
+            yield Part(info.uid, subtask, groups=groups, states=places)
+
+
+class _KeyedWriter:
+    """Gather what keys hold, by key group."""
+
+    def __init__(self, writer: PartWriter, max_parallelism: int) -> None:
+        self._writer = writer
+        self._max_parallelism = max_parallelism
+        self._groups: dict[int, Changes] = {}
+        self.count = 0
+
+    def add(self, place: str, kind: str, keys: list[Any], dump: Callable[[list[Any]], Any]) -> None:
+        """Add what some keys hold."""
+        for group, members in _by_group(kind, keys, self._max_parallelism).items():
+            self._groups.setdefault(group, {})[place] = (kind, dump(members))
+        self.count += len(keys)
+
+    def write(self) -> dict[int, Extent]:
+        """Write what has been gathered; return where it is."""
+        written = {group: self._writer.write(held) for group, held in sorted(self._groups.items())}
+        self._groups, self.count = {}, 0
+        return written
 
 
 def owner_of(kind: str, key: Any) -> Any:

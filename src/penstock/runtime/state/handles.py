@@ -13,7 +13,7 @@ from penstock.core.state import (
     ValueState,
 )
 from penstock.errors import StateError
-from penstock.runtime.codec import ATOMIC, HELD, copied, detach, freeze, thaw
+from penstock.runtime.codec import ATOMIC, HELD, copied, detach, freeze, handed_out, thaw
 from penstock.runtime.state.tables import ListTable, MapTable, ValueTable
 from penstock.runtime.state.ttl import ExpiringLists, ExpiringMaps, ExpiringValues
 
@@ -87,24 +87,23 @@ class PlainValueStateHandle(ValueStateHandle):
         self._changed = table.changed
 
     def value(self) -> Any:
-        key = self._context.key
-        value = self._data.get(key)
-        return self._table.read(key) if type(value) in HELD else value
+        value = self._data.get(self._context.key)
+        return handed_out(value) if type(value) in HELD else value
 
     def update(self, value: Any) -> None:
-        key = self._context.key
         if value is None:
-            self._table.put(key, value)
+            self._table.remove(self._context.key)
             return
-        kind = type(value)
-        if kind is tuple:
-            # As `freeze` does it, but for the call.
-            for item in value:
-                if type(item) not in ATOMIC:
-                    value = freeze(value)
-                    break
-        elif kind not in ATOMIC:
-            value = detach(value)
+        if type(value) not in ATOMIC:
+            if type(value) is tuple:
+                # As `freeze` does it, but for the call.
+                for item in value:
+                    if type(item) not in ATOMIC:
+                        value = freeze(value)
+                        break
+            else:
+                value = detach(value)
+        key = self._context.key
         self._changed[key] = None
         self._data[key] = value
 

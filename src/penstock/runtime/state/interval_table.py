@@ -15,6 +15,7 @@ class IntervalTable(ListTable):
 
     kind = "interval"
     namespaced = True
+    dictionaries = ("data", "_times")
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ from penstock.runtime.state.handles import (
     ReducingStateHandle,
     ValueStateHandle,
 )
-from penstock.runtime.state.tables import TABLES, Table, ValueTable
+from penstock.runtime.state.tables import TABLES, Inventory, Table, ValueTable
 from penstock.runtime.state.ttl import ExpiringState, expires, make_view
 from penstock.runtime.timers import TimerQueue
 
@@ -60,8 +60,8 @@ class KeyedBackend(KeyedStateStore):
         self.expiring: dict[Table, ExpiringState] = {}
         #: Whom timers belong to; a timer service for functions sets them for keys.
         self.timer_kind = PANE_TIMERS
-        self.event_timers = TimerQueue()
-        self.processing_timers = TimerQueue(patient=True)
+        self.event_timers = self.make_timers()
+        self.processing_timers = self.make_timers(patient=True)
 
     def table(self, name: str, kind: str) -> Any:
         """Return the table of that name, made on first use.
@@ -78,6 +78,16 @@ class KeyedBackend(KeyedStateStore):
     def make_table(self, name: str, kind: str) -> Table:
         """Return a new table; another backend makes others. This one: dictionaries in memory."""
         return TABLES[kind]()
+
+    def make_timers(self, *, patient: bool = False) -> TimerQueue:
+        """Return a new queue of timers; another backend makes others."""
+        return TimerQueue(patient=patient)
+
+    def flush(self) -> None:
+        """Let go of memory between batches; another backend writes to where it holds state."""
+
+    def close(self) -> None:
+        """Give back what the backend holds beside memory."""
 
     def state(self, descriptor: StateDescriptor) -> Any:
         """Return the state that a descriptor of any kind describes."""
@@ -145,6 +155,10 @@ class KeyedBackend(KeyedStateStore):
             self.expiring[table] = make_view(descriptor, table_kind, self.table, self.clock)
         return self.expiring[table]
 
+    def rows(self) -> int:
+        """Return how many entries all tables have together."""
+        return sum(len(table.data) for table in self.tables.values())
+
     def expire(self) -> None:
         """Remove what has expired; called when a batch begins."""
         for view in self.expiring.values():
@@ -181,10 +195,10 @@ class KeyedBackend(KeyedStateStore):
         for _, timers in self._queues():
             timers.settle()
 
-    def inventory(self) -> list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what there is to be written anew: place, kind, its keys, and how to dump some."""
-        parts: list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]] = [
-            (name, table.kind, list(table.keys()), table.dump)
+    def inventory(self) -> list[Inventory]:
+        """List what there is to be written anew."""
+        parts: list[Inventory] = [
+            (name, table.kind, table.all_keys(), table.dump)
             for name, table in self.tables.items()
             if table.data
         ]

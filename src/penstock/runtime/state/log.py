@@ -10,6 +10,9 @@ some more keys, and when all keys that were there at its beginning have been car
 from before it are not needed any more. Loading applies the live entries in order: a key's whole
 value comes along at the latest with its sweep, changes after that come behind it.
 
+So that a large state has no more blocks than a small one, neighbouring small blocks become one
+larger block: their entries in a row.
+
 Every entry has a random token. A worker that still has the slot in memory knows the token of the
 last entry it wrote or read, and compares tokens only: numbers could agree by accident after a task
 that failed half-way.
@@ -21,10 +24,13 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Any, Protocol
 
 from penstock.runtime.codec import PROTOCOL, dumps, loads
+
+#: What is written anew by key: operator, and place, kind, keys and how to dump some of them.
+TaskInventory = tuple[str, str, str, Iterable[Any], Callable[[list[Any]], Any]]
 
 
 class SlotStore(Protocol):
@@ -48,18 +54,20 @@ class SlotStore(Protocol):
 
 #: A sweep starts when the log weighs more than this, and more than twice the state.
 _MIN_LOG_BYTES = 1 << 18
-#: ... or has more blocks than this.
-_MAX_BLOCKS = 256
+#: So many neighbouring blocks of about one size become one, up to the size of a full block.
+_MERGED = 8
 #: A tail that weighs more than this becomes a block.
 _TAIL_BYTES = 1 << 14
 #: A sweep carries at least this much in every entry, and ends within about this many entries.
 _MIN_SWEEP_BYTES = 1 << 16
-_SWEEP_ENTRIES = 64
+_SWEEP_ENTRIES = 512
 #: Removing a block is a call into the JVM: a few at a time.
 _REMOVALS = 8
 _TOKEN_BYTES = 12
-#: Size of the blocks in which a state is written that came from elsewhere.
-_FIRST_BLOCKS = 1 << 24
+#: A full block: about what a state is written in that came from elsewhere.
+_FULL_BLOCK = 1 << 24
+#: ... or this part of the whole log, if that is more.
+_MOST_BLOCKS = 256
 _SWEEP_STEP = 256  # keys dumped between two looks at how much has been carried
 
 
@@ -115,8 +123,11 @@ class LoggedState(Protocol):
     def settle(self) -> None:
         """Make everything ready after loading."""
 
-    def inventory(self) -> Iterator[tuple[str, str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what is keyed: operator, place, kind, keys, and how to dump some of them."""
+    def inventory(self) -> Iterator[TaskInventory]:
+        """List what is keyed."""
+
+    def flush(self) -> None:
+        """Let go of memory, if the state has another place to be held in."""
 
 
 class SlotLog:
@@ -143,6 +154,7 @@ class SlotLog:
         for entry in missing:
             for delta in pickle.loads(memoryview(entry)[_TOKEN_BYTES:]):
                 task.apply(loads(delta))
+            task.flush()
         task.settle()
         self._meta = meta
         return True
@@ -172,9 +184,10 @@ class SlotLog:
         meta, sweep = self._meta, _Sweep(task, 0)
         while not sweep.done:
             meta.token = os.urandom(_TOKEN_BYTES)
-            meta.tail.append(meta.token + pickle.dumps(sweep.take(_FIRST_BLOCKS), PROTOCOL))
+            meta.tail.append(meta.token + pickle.dumps(sweep.take(_FULL_BLOCK), PROTOCOL))
             meta.next += 1
             _store_tail(store, meta)
+            task.flush()
         meta.state_bytes = sweep.carried_bytes
 
     def append(self, store: SlotStore, task: LoggedState) -> dict[str, int]:
@@ -192,13 +205,14 @@ class SlotLog:
         if meta.tail_bytes > _TAIL_BYTES:
             _store_tail(store, meta)
         self._trim(store)
+        self._merge(store)
         store.write_meta(meta.pickled())
+        task.flush()
         return {uid: len(data) for uid, data in changes.items()}
 
     def _due(self) -> bool:
         meta = self._meta
-        heavy = meta.log_bytes > max(_MIN_LOG_BYTES, 2 * meta.state_bytes)
-        return heavy or len(meta.blocks) >= _MAX_BLOCKS
+        return meta.log_bytes > max(_MIN_LOG_BYTES, 2 * meta.state_bytes)
 
     def _carry(
         self, store: SlotStore, task: LoggedState, delta: dict[Any, Any], weight: int
@@ -209,8 +223,10 @@ class SlotLog:
             if self._meta.tail:
                 _store_tail(store, self._meta)  # what is from before the sweep has its own block
             self._sweep = _Sweep(task, self._meta.next)
-        elif self._meta.first > self._sweep.start:
-            self._sweep = None  # another worker's sweep has gone further meanwhile
+        elif not self._begins_block(self._sweep.start):
+            # Another worker's sweep has gone further meanwhile, or it has made one block of what is
+            # from before this sweep and since.
+            self._sweep = None
             return []
         budget = max(weight, _MIN_SWEEP_BYTES, self._meta.state_bytes // _SWEEP_ENTRIES)
         carried = self._sweep.take(budget)
@@ -220,6 +236,26 @@ class SlotLog:
             rest = {name: data for name, data in plain.items() if name not in delta}
             carried.append(dumps(rest))
         return carried
+
+    def _begins_block(self, number: int) -> bool:
+        meta = self._meta
+        return number == meta.tail_start or any(first == number for first, _ in meta.blocks)
+
+    def _merge(self, store: SlotStore) -> None:
+        """Make one block of the last ones, if there are many of one size: see `_MERGED`."""
+        meta = self._meta
+        start = 0 if self._sweep is None else self._sweep.start  # what is older goes away soon
+        largest = max(_FULL_BLOCK, meta.log_bytes // _MOST_BLOCKS)
+        while meta.blocks:
+            run = _alike(meta.blocks, start)
+            if len(run) < _MERGED or sum(size for _, size in run) > largest:
+                return
+            run.reverse()
+            entries = [entry for first, _ in run for entry in _read_block(store, first)]
+            block = pickle.dumps(entries, PROTOCOL)
+            store.write(run[0][0], block)
+            meta.blocks[-len(run) :] = [(run[0][0], len(block))]
+            meta.dead += [first for first, _ in run[1:]]
 
     def _trim(self, store: SlotStore) -> None:
         meta = self._meta
@@ -255,10 +291,21 @@ def _entries(store: SlotStore, meta: LogMeta, begin: int) -> Iterator[bytes]:
     starts = [*(first for first, _ in meta.blocks), meta.tail_start]
     for first, end in pairwise(starts):
         if end > begin:
-            block = store.read(first)
-            assert block is not None, f"block {first} of the state log is missing"
-            yield from pickle.loads(block)[max(begin - first, 0) :]
+            yield from _read_block(store, first)[max(begin - first, 0) :]
     yield from meta.tail[max(begin - meta.tail_start, 0) :]
+
+
+def _alike(blocks: list[tuple[int, int]], start: int) -> list[tuple[int, int]]:
+    """Return the last blocks, backwards, that are not much larger than the very last."""
+    limit = _MERGED // 2 * max(_TAIL_BYTES, blocks[-1][1])
+    return list(takewhile(lambda block: block[1] < limit and block[0] >= start, reversed(blocks)))
+
+
+def _read_block(store: SlotStore, first: int) -> list[bytes]:
+    block = store.read(first)
+    assert block is not None, f"block {first} of the state log is missing"
+    entries: list[bytes] = pickle.loads(block)
+    return entries
 
 
 class _Sweep:
@@ -268,26 +315,23 @@ class _Sweep:
         #: Entries from this number on make up the state once the sweep is done.
         self.start = start
         self.carried_bytes = 0
-        self._parts = list(task.inventory())
-        self._part = 0
-        self._position = 0
+        self._parts = [(*part[:3], iter(part[3]), part[4]) for part in task.inventory()]
+        self._parts.reverse()  # the next one stands last
 
     @property
     def done(self) -> bool:
         """Tell whether everything has been carried."""
-        return self._part >= len(self._parts)
+        return not self._parts
 
     def take(self, budget: int) -> list[bytes]:
         """Return deltas that hold the whole values of the next keys, of about `budget` bytes."""
         carried: list[bytes] = []
         until = self.carried_bytes + budget
         while not self.done and self.carried_bytes < until:
-            operator, place, kind, keys, dump = self._parts[self._part]
-            end = self._position + _SWEEP_STEP
-            delta = {operator: {place: (kind, dump(keys[self._position : end]))}}
-            carried.append(dumps(delta))
+            operator, place, kind, keys, dump = self._parts[-1]
+            some = list(islice(keys, _SWEEP_STEP))
+            carried.append(dumps({operator: {place: (kind, dump(some))}}))
             self.carried_bytes += len(carried[-1])
-            self._position = end
-            if end >= len(keys):
-                self._part, self._position = self._part + 1, 0
+            if len(some) < _SWEEP_STEP:
+                self._parts.pop()
         return carried

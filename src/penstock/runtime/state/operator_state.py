@@ -6,20 +6,21 @@ keyed state: the cost of a batch follows what changed in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.core.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     OperatorStateStore,
+    SavedOperatorState,
     StateDescriptor,
 )
 from penstock.errors import StateError, show_value
-from penstock.runtime.codec import dumps, freeze
+from penstock.runtime.codec import dumps, freeze, loads
 from penstock.runtime.state.broadcast_state import BroadcastStateHandle
 from penstock.runtime.state.handles import KeyContext, ListStateHandle
-from penstock.runtime.state.tables import TABLES, ListTable, MapTable, Table
+from penstock.runtime.state.tables import TABLES, Inventory, ListTable, MapTable, Table
 
 #: In front of the names of operator state among the places of an operator.
 OPERATOR_PREFIX = "\0operator "
@@ -130,13 +131,30 @@ class OperatorStateBackend(OperatorStateStore):
             if kind in _CALLED:
                 self.table(place, kind).apply(delta)
 
-    def inventory(self) -> list[tuple[str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what there is to be written anew: place, kind, its keys, and how to dump some."""
+    def inventory(self) -> list[Inventory]:
+        """List what there is to be written anew."""
         return [
-            (place, table.kind, list(table.keys()), table.dump)
+            (place, table.kind, table.all_keys(), table.dump)
             for place, table in self.tables.items()
             if table.data
         ]
+
+
+class WholeOperatorState(OperatorStateBackend, SavedOperatorState):
+    """Operator state that is saved as a whole, for a function that runs beside the tasks.
+
+    :param saved: what `save` returned before a restart, or None.
+    """
+
+    def __init__(self, operator: str, saved: bytes | None) -> None:
+        super().__init__(operator)
+        if saved is not None:
+            self.apply(loads(saved))
+
+    def save(self) -> bytes:
+        self.take_delta()  # freezes all entries
+        held = self.inventory()
+        return dumps({place: (kind, dump(list(keys))) for place, kind, keys, dump in held})
 
 
 def is_operator_state(kind: str) -> bool:

@@ -18,6 +18,12 @@ class _SliceIndex:
         self.slices: dict[Any, list[int]] = {}
         #: Called with a key whose slices were changed by another worker.
         self.on_change: Callable[[Any], None] = lambda key: None
+        #: Called when what can be worked out again is to be forgotten.
+        self.on_let_go: Callable[[], None] = lambda: None
+
+    def let_go(self) -> None:
+        """See `Table.let_go`."""
+        self.on_let_go()
 
     def open(self, pane: tuple[Any, int]) -> None:
         """Take note of a new slice."""
@@ -57,6 +63,7 @@ class SliceValueTable(_SliceIndex, ValueTable):
 
     kind = "slice-value"
     namespaced = True
+    dictionaries = ("data", "slices")
 
     def remove(self, key: Any) -> None:
         """Forget a slice."""
@@ -75,6 +82,7 @@ class SliceListTable(_SliceIndex, ListTable):
 
     kind = "slice-list"
     namespaced = True
+    dictionaries = ("data", "slices")
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,6 +97,11 @@ class SliceListTable(_SliceIndex, ListTable):
         elif key not in self._appended:
             self._appended[key] = len(entries)
         entries.append((self._next_serial(key[0]), freeze(value)))
+
+    def let_go(self) -> None:
+        """See `Table.let_go`."""
+        super().let_go()
+        self._serials.clear()
 
     def _next_serial(self, key: Any) -> int:
         serial = self._serials.get(key)

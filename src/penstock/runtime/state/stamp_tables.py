@@ -14,16 +14,15 @@ from typing import Any
 from penstock.runtime.state.tables import TABLES, ListTable, MapTable, Table, ValueTable
 
 
-class _StampIndex:
+class StampIndex:
     """What was renewed when."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._renewed: dict[int, set[Any]] = {}  # none of them empty
         self._times: list[int] = []  # a heap; holds times too at which nothing is left
         self._newest: int | None = None  # the time that joined the heap last
 
-    def until(self, time: int) -> list[Any]:
+    def take(self, time: int) -> list[Any]:
         """Return what was renewed last at `time` or before. It must be removed then."""
         found: set[Any] = set()
         while self._times and self._times[0] <= time:
@@ -31,7 +30,8 @@ class _StampIndex:
         self._newest = None
         return list(found)
 
-    def _note(self, stamp: int, what: Any) -> None:
+    def note(self, stamp: int, what: Any) -> None:
+        """Add an entry."""
         renewed = self._renewed.get(stamp)
         if renewed is None:
             renewed = self._renewed[stamp] = set()
@@ -41,7 +41,8 @@ class _StampIndex:
                 heappush(self._times, stamp)
         renewed.add(what)
 
-    def _forget(self, stamp: int, what: Any) -> None:
+    def forget(self, stamp: int, what: Any) -> None:
+        """Remove an entry, if it is there."""
         renewed = self._renewed.get(stamp)
         if renewed is not None:
             renewed.discard(what)
@@ -49,7 +50,21 @@ class _StampIndex:
                 del self._renewed[stamp]
 
 
-class ValueStamps(_StampIndex, ValueTable):
+class Stamps:
+    """What the tables of stamps have in common."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Another backend has another one.
+        self.index: Any = StampIndex()
+
+    def until(self, time: int) -> list[Any]:
+        """Return what was renewed last at `time` or before. It must be removed then."""
+        found: list[Any] = self.index.take(time)
+        return found
+
+
+class ValueStamps(Stamps, ValueTable):
     """The stamp of each key's value."""
 
     kind = "value-stamps"
@@ -76,12 +91,12 @@ class ValueStamps(_StampIndex, ValueTable):
     def _change(self, key: Any, stamp: int | None) -> None:
         before = self.data.get(key)
         if before is not None:
-            self._forget(before, key)
+            self.index.forget(before, key)
         if stamp is not None:
-            self._note(stamp, key)
+            self.index.note(stamp, key)
 
 
-class ListStamps(_StampIndex, ListTable):
+class ListStamps(Stamps, ListTable):
     """The stamps of each key's elements, in their order."""
 
     kind = "list-stamps"
@@ -89,7 +104,7 @@ class ListStamps(_StampIndex, ListTable):
     def add(self, key: Any, value: Any) -> None:
         """Append the stamp of one element."""
         super().add(key, value)
-        self._note(value, key)
+        self.index.note(value, key)
 
     def replace(self, key: Any, values: Iterable[Any]) -> None:
         """Set all stamps of a key."""
@@ -116,18 +131,18 @@ class ListStamps(_StampIndex, ListTable):
         super().apply(delta)
         for key, stamps in (*puts, *appends):
             for stamp in set(stamps):
-                self._note(stamp, key)
+                self.index.note(stamp, key)
 
     def _note_all(self, key: Any) -> None:
         for stamp in set(self.data.get(key, ())):
-            self._note(stamp, key)
+            self.index.note(stamp, key)
 
     def _forget_all(self, key: Any) -> None:
         for stamp in set(self.data.get(key, ())):
-            self._forget(stamp, key)
+            self.index.forget(stamp, key)
 
 
-class MapStamps(_StampIndex, MapTable):
+class MapStamps(Stamps, MapTable):
     """The stamp of each entry of each key's map; the index is by (key, name)."""
 
     kind = "map-stamps"
@@ -160,18 +175,18 @@ class MapStamps(_StampIndex, MapTable):
         super().apply(delta)
         for key, stamps in puts:
             for name, stamp in stamps.items():
-                self._note(stamp, (key, name))
+                self.index.note(stamp, (key, name))
 
     def _change(self, key: Any, name: Any, stamp: int | None) -> None:
         before = self.data.get(key, {}).get(name)
         if before is not None:
-            self._forget(before, (key, name))
+            self.index.forget(before, (key, name))
         if stamp is not None:
-            self._note(stamp, (key, name))
+            self.index.note(stamp, (key, name))
 
     def _forget_all(self, key: Any) -> None:
         for name, stamp in self.data.get(key, {}).items():
-            self._forget(stamp, (key, name))
+            self.index.forget(stamp, (key, name))
 
 
 class PaneValueStamps(ValueStamps):

@@ -12,13 +12,15 @@ a log in order therefore ends in the same state as the run that wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.core.key_groups import stable_hash
 from penstock.runtime.codec import ATOMIC, Frozen, detach, dumps, freeze, handed_out, thaw
 
-_MISSING: Any = object()
+#: What there is to be written anew of a place: its name, kind and keys, which are gone through
+#: once and perhaps batch by batch, and how to dump some of them.
+Inventory = tuple[str, str, Iterable[Any], Callable[[list[Any]], Any]]
 
 
 class Table:
@@ -29,6 +31,9 @@ class Table:
     namespaced = False
     #: The kind of the descriptor that the table was asked for by; "" for none.
     described = ""
+    #: Names of the attributes that are dictionaries of which each key has its part. Another backend
+    #: puts others in their places.
+    dictionaries: tuple[str, ...] = ("data",)
 
     def __init__(self) -> None:
         self.data: dict[Any, Any] = {}
@@ -45,9 +50,24 @@ class Table:
         """Return a delta that holds the whole entries of some keys. Entries must be frozen."""
         raise TypeError("abstract")
 
-    def keys(self) -> Iterator[Any]:
-        """Return the storage keys that hold something."""
-        return iter(self.data)
+    def let_go(self) -> None:
+        """Forget what can be worked out again; called between batches if memory is short."""
+
+    @staticmethod
+    def pack(entry: Any) -> Any:
+        """Return what is pickled of an entry that is frozen."""
+        return entry
+
+    @staticmethod
+    def unpack(packed: Any) -> Any:
+        """Undo `pack`."""
+        return packed
+
+    def all_keys(self) -> Iterable[Any]:
+        """Return the storage keys of now; changes while they are gone through do no harm."""
+        data = self.data
+        # A dictionary on disk copes with changes, and its keys may not fit into memory.
+        return list(data) if type(data) is dict else iter(data)
 
     def sorted_keys(self) -> list[Any]:
         """Return the storage keys in an order that is the same in every worker.

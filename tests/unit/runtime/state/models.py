@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from penstock.runtime.state.backends import make_backend
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.tables import ListTable, MapTable, Table, ValueTable
 
@@ -36,7 +37,8 @@ class Tables:
     """One table of each kind, as they stand in a worker."""
 
     def __init__(self, backend: KeyedBackend | None = None) -> None:
-        backend = backend or KeyedBackend("operator 'test'")
+        backend = backend or make_backend("operator 'test'", lambda: 0, {})
+        self.backend = backend
         self.value: ValueTable = backend.table("value", "value")
         self.list: ListTable = backend.table("list", "list")
         self.map: MapTable = backend.table("map", "map")

@@ -15,12 +15,15 @@ from penstock.core.state import (
     ValueStateDescriptor,
 )
 from penstock.errors import StateError
+from penstock.runtime.state.backends import make_backend
 from penstock.runtime.state.keyed_backend import KeyedBackend
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 @pytest.fixture
 def backend() -> KeyedBackend:
-    backend = KeyedBackend("operator 'test', built at job.py:1")
+    backend = make_backend("operator 'test', built at job.py:1", lambda: 0, {})
     backend.context.key = "a"
     return backend
 
@@ -104,7 +107,7 @@ def test_what_is_added_is_aggregated(backend: KeyedBackend) -> None:
     backend.take_delta()  # the next batch: the accumulator is another object now
     state.add(6)
     assert state.get() == 3
-    other = KeyedBackend("other")
+    other = make_backend("other", lambda: 0, {})
     other.context.key = "a"
     assert (
         other.get_aggregating_state(AggregatingStateDescriptor("average", Average(), None)).get()
