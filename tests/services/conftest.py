@@ -61,3 +61,8 @@ def opensearch(servers: GetServer) -> Server:
 @pytest.fixture
 def rabbitmq(servers: GetServer) -> Server:
     return servers("rabbitmq")
+
+
+@pytest.fixture
+def cassandra(servers: GetServer) -> Server:
+    return servers("cassandra")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import errno
+import resource
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,9 @@ from penstock.datastream.connectors.kafka import (
 )
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import ConfigurationError, PenstockError, SinkError
-from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.testing.local_executor import LocalJob
-from tests.services.topics import Topic
+from tests.services.topics import QUIET, Topic
+from tests.unit.connectors.file_sink.test_full_disk import small_disk
 from tests.unit.process.jobs import environment
 from tools.services import Server
 
@@ -316,7 +318,9 @@ def test_a_builder_that_lacks_something() -> None:
 
 
 def test_readers_of_uncommitted_messages_are_the_only_ones_to_see_them(topic: Topic) -> None:
-    producer = Producer({"bootstrap.servers": topic.servers, "transactional.id": topic.name})
+    producer = Producer(
+        {"bootstrap.servers": topic.servers, "transactional.id": topic.name, **QUIET}
+    )
     producer.init_transactions(60)
     producer.begin_transaction()
     producer.produce(topic.name, "open")
@@ -326,19 +330,36 @@ def test_readers_of_uncommitted_messages_are_the_only_ones_to_see_them(topic: To
     producer.abort_transaction(30)
 
 
-def test_a_full_disk(topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def no_room(disk: Path, how: str) -> Iterator[None]:
+    """Let nothing be written to a disk; where there is none of its own, to any file."""
+    if how:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        return
+    filler = disk / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    yield
+    filler.unlink()
+
+
+def test_a_full_disk(topic: Topic, tmp_path: Path) -> None:
     sink, values = builder(topic).build(), [str(n) for n in range(10)]
-    write = JobDirectory.write
-
-    def full(directory: JobDirectory, name: str, data: bytes) -> None:
-        if name == "records/2.rec":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        write(directory, name, data)
-
-    monkeypatch.setattr(JobDirectory, "write", full)
-    with pytest.raises(OSError, match="No space left on device"):
-        job(sink, tmp_path, values, cuts=2).run()
-    assert topic.values() == values[:4]
-    monkeypatch.setattr(JobDirectory, "write", write)
-    job(sink, tmp_path, values, cuts=2).run()
-    assert topic.values() == values
+    with small_disk(tmp_path / "disk", 1000) as how:
+        folder = tmp_path / "disk" / "job"
+        first = job(sink, folder, values, cuts=2)
+        first.step()
+        first.step()
+        with no_room(tmp_path / "disk", how):
+            with pytest.raises(OSError, match=r"No space left on device|File too large"):
+                first.run()
+            before = topic.values()
+        assert before == values[: len(before)]
+        job(sink, folder, values, cuts=2).run()
+        assert topic.values() == values

@@ -24,7 +24,7 @@ from penstock.datastream.connectors.kafka import (
 )
 from penstock.errors import ConfigurationError, PenstockError, SourceError
 from penstock.testing.local_executor import LocalJob
-from tests.services.topics import Topic
+from tests.services.topics import QUIET, Topic
 from tests.unit.process.jobs import plan_of, run
 from tools.services import Server
 
@@ -116,7 +116,7 @@ def test_offsets_are_committed_and_a_new_job_goes_on_there(kafka: Server) -> Non
     topic.write(*"ab")
     source = builder(topic).set_group_id(topic.name).set_bounded(LATEST)
     assert read(source.build()) == ["a", "b"]
-    consumer = Consumer({"bootstrap.servers": topic.servers, "group.id": topic.name})
+    consumer = Consumer({"bootstrap.servers": topic.servers, "group.id": topic.name, **QUIET})
     [committed] = consumer.committed([TopicPartition(topic.name, 0)], 30)
     consumer.close()
     assert committed.offset == 2
@@ -127,7 +127,9 @@ def test_offsets_are_committed_and_a_new_job_goes_on_there(kafka: Server) -> Non
 
 def test_a_range_ends_where_transactions_left_gaps(kafka: Server) -> None:
     topic = Topic(kafka, "gaps")
-    producer = Producer({"bootstrap.servers": topic.servers, "transactional.id": topic.name})
+    producer = Producer(
+        {"bootstrap.servers": topic.servers, "transactional.id": topic.name, **QUIET}
+    )
     producer.init_transactions(60)
     for number, end in enumerate(["commit", "abort", "commit", "abort"]):
         producer.begin_transaction()

@@ -21,6 +21,9 @@ from tools.services import Server
 
 _numbers = itertools.count()
 
+#: Settings of clients that a test leaves behind: they say nothing when their broker ends.
+QUIET = {"log_level": 0}
+
 
 class Topic:
     """A topic of its own for one test."""
@@ -29,7 +32,7 @@ class Topic:
         self.servers = server.address["bootstrap_servers"]
         self.name = f"{name}-{os.getpid()}-{next(_numbers)}"
         self.partitions = partitions
-        self.admin = AdminClient({"bootstrap.servers": self.servers})
+        self.admin = AdminClient({"bootstrap.servers": self.servers, **QUIET})
         new = NewTopic(self.name, partitions, config=settings)
         self.admin.create_topics([new])[self.name].result(60)
 
@@ -48,7 +51,7 @@ class Topic:
 
     def write(self, *values: str | bytes, **options: Any) -> None:
         """Write messages; options are those of the client's `produce`."""
-        producer = Producer({"bootstrap.servers": self.servers})
+        producer = Producer({"bootstrap.servers": self.servers, **QUIET})
         for value in values:
             producer.produce(self.name, value, **options)
         assert producer.flush(60) == 0

@@ -1,4 +1,5 @@
-"""Real servers for tests and demos: Kafka, MariaDB, PostgreSQL, Redis, OpenSearch, RabbitMQ.
+"""Real servers for tests and demos: Kafka, MariaDB, PostgreSQL, Redis, OpenSearch, RabbitMQ,
+Cassandra.
 
 Each runs on free ports of the loopback interface, with its data in a scratch folder. As a command:
 
@@ -10,6 +11,7 @@ From Python: `start(KINDS["kafka"], folder)` returns a `Server` to kill, pause a
 `address("kafka")` is for programs that want one for as long as they run.
 """
 
+from tools.services.cassandra import Cassandra
 from tools.services.kafka import Kafka
 from tools.services.mariadb import MariaDb
 from tools.services.opensearch import OpenSearch
@@ -21,7 +23,16 @@ from tools.services.shared import address_of
 
 #: Every kind of server by its name.
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (Kafka(), MariaDb(), Postgres(), Redis(), OpenSearch(), RabbitMq())
+    kind.name: kind
+    for kind in (
+        Kafka(),
+        MariaDb(),
+        Postgres(),
+        Redis(),
+        OpenSearch(),
+        RabbitMq(),
+        Cassandra(),
+    )
 }
 
 

@@ -92,6 +92,8 @@ def _pom(coordinates: tuple[str, ...]) -> str:
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         "<groupId>penstock</groupId><artifactId>services</artifactId><version>1</version>"
+        # What is named has this version also where another package needs it.
+        f"<dependencyManagement><dependencies>{dependencies}</dependencies></dependencyManagement>"
         f"<dependencies>{dependencies}</dependencies></project>"
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from penstock.connectors.file_paths import join, store_of
 from penstock.connectors.journal import Journal
 from penstock.connectors.positions import by_subtask, make_position, split_entry
 from penstock.core.io import (
@@ -82,7 +82,7 @@ class _CollectionEnumerator(SplitEnumerator):
     def __init__(self, elements: list[Any] | None, context: EnumeratorContext) -> None:
         self._elements = elements
         self._context = context
-        self._path = os.path.join(context.directory, "elements.bin")
+        self._path = join(context.directory, "elements.bin")
         self._index = Journal(context.directory, "elements.json")
         self._frames: list[_Frame] = []
         self._size = 0
@@ -116,7 +116,7 @@ class _CollectionEnumerator(SplitEnumerator):
         if first == entry["at"]:
             return by_subtask([], self._context.parallelism)
         frames = self._frames_between(first, entry["at"])
-        with open(self._path, "rb") as file:
+        with store_of(self._path).open_input(self._path) as file:
             data = [_read(file, frame) for frame in frames]
         payload = dumps((first - frames[0].first, data))
         split_range = SplitRange(_SPLIT, first, entry["at"], payload)
@@ -137,10 +137,9 @@ class _CollectionEnumerator(SplitEnumerator):
                 got=f"nothing in {self._context.directory}",
                 todo="start the job from the program that holds the collection",
             )
-        os.makedirs(self._context.directory, exist_ok=True)
         frames = []
         offset = 0
-        with open(self._path, "wb") as file:
+        with store_of(self._path).open_output(self._path) as file:
             for first in range(0, len(self._elements), FRAME_RECORDS):
                 chunk = self._elements[first : first + FRAME_RECORDS]
                 for values_first, count, data in self._pack(first, _independent(chunk)):

@@ -1,48 +1,32 @@
-"""Small files that a connector keeps in its own folder, replaced as a whole or not at all.
-
-A write survives the death of the process. It is not forced through the operating system's cache,
-as the engine's own logs on a local disk are not: a power failure may lose it.
-"""
+"""Small files that a connector keeps in its own folder, replaced as a whole or not at all."""
 
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from typing import Any
 
-#: Ends the name of a file that is being written.
-UNFINISHED = ".tmp"
+from penstock.connectors.file_paths import join, store_of
+
 #: The name of a numbering. It does not go into savepoints.
 NUMBERING_FILE = "numbering.json"
-
-
-def replace_file(path: str, data: bytes) -> None:
-    """Create or replace a file; a reader sees the old content or the new, never a part."""
-    unfinished = path + UNFINISHED
-    with open(unfinished, "wb") as file:
-        file.write(data)
-    os.replace(unfinished, path)
 
 
 class Journal:
     """One JSON document in a connector's folder."""
 
     def __init__(self, directory: str, name: str) -> None:
-        self.path = os.path.join(directory, name)
+        self.path = join(directory, name)
+        self._store = store_of(self.path)
 
     def read(self) -> Any:
         """Return the document, None if there is none."""
-        try:
-            with open(self.path, "rb") as file:
-                return json.load(file)
-        except FileNotFoundError:
-            return None
+        data = self._store.read_whole(self.path)
+        return None if data is None else json.loads(data)
 
     def write(self, document: Any) -> None:
         """Create or replace the document."""
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        replace_file(self.path, json.dumps(document).encode())
+        self._store.write_whole(self.path, json.dumps(document).encode())
 
 
 class LastBatch:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.core.io import Position, SplitRange
-
-#: One split's entry in a position.
-SplitEntry = dict[str, Any]
+from penstock.core.io import Position, SplitEntry, SplitRange
 
 
 def split_entry(at: Any, subtask: int, *, done: bool = False) -> SplitEntry:

@@ -7,7 +7,6 @@ read the log, as often as they must; a process that starts again goes on at the 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.connectors.file_paths import join as join_path
 from penstock.connectors.positions import (
     by_subtask,
     make_position,
@@ -205,6 +205,11 @@ class ReceiverLog:
         with self._room:
             self._read = entry
             self._room.notify_all()
+
+    @property
+    def read_to(self) -> int:
+        """Return up to where batches have read."""
+        return self._read
 
     def is_idle_at(self, entry: int) -> bool:
         """Tell whether the receiver is idle and `entry` is behind all that it took in."""
@@ -459,7 +464,7 @@ class ReceiverEnumerator(SplitEnumerator):
             hosted.close(deadline)
 
     def _host(self, number: int, at: int) -> _Hosted:
-        directory = os.path.join(self._context.directory, str(number))
+        directory = join_path(self._context.directory, str(number))
         log = ReceiverLog(
             SegmentLog(directory, first=at),
             self._settings,

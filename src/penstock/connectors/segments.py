@@ -3,12 +3,14 @@
 A *frame* holds the records of one flush, or of a piece of it. Records and watermarks are numbered
 together, as *entries*, from zero on, through all segments; a segment's file name is the number of
 its first entry. A flush becomes visible as a whole or not at all, also if it was written in parts:
-what a process left unfinished when it died is cut off when the log is opened again.
+what a process left unfinished when it died is cut off when the log is opened again. On a store
+whose files cannot be appended to, every flush is a segment of its own, which appears when it is
+complete.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
 import struct
 import threading
 import zlib
@@ -17,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
+from penstock.connectors.file_paths import join as join_path
+from penstock.connectors.file_paths import store_of
 from penstock.core.io import SourceBatch
 from penstock.core.pickling import dumps_for_workers, loads
 from penstock.errors import SourceError
@@ -63,6 +67,7 @@ class SegmentLog:
 
     def __init__(self, directory: str, first: int = 0) -> None:
         self._directory = directory
+        self._store = store_of(directory)
         self._lock = threading.Lock()
         self._file: IO[bytes] | None = None
         self._segments: list[_Segment] = []
@@ -71,7 +76,7 @@ class SegmentLog:
         self.state: bytes | None = None
         #: Whether the log has been closed for good.
         self.ended = False
-        os.makedirs(directory, exist_ok=True)
+        self._store.make_folder(directory)
         self._recover()
 
     @property
@@ -94,6 +99,8 @@ class SegmentLog:
             # Older segments will be removed: each one knows the state by itself.
             written = self.state if changed or begins else None
             self._write(frames, written, ended)
+            if not self._store.can_append:
+                self._complete()
             self._show()
             self.ended = self.ended or ended
 
@@ -153,7 +160,7 @@ class SegmentLog:
         with self._lock:
             while len(self._segments) > 1 and self._segments[0].end <= entry:
                 segment = self._segments.pop(0)
-                _remove(segment.path)
+                self._store.delete(segment.path)
 
     def close(self) -> None:
         """Let go of the file, and of parts that were not finished. May be called again."""
@@ -173,18 +180,22 @@ class SegmentLog:
         full = (
             last is not None
             and last.hidden is None
-            and (last.size >= SEGMENT_BYTES or len(last.firsts) >= SEGMENT_FRAMES)
+            and (
+                not self._store.can_append
+                or last.size >= SEGMENT_BYTES
+                or len(last.firsts) >= SEGMENT_FRAMES
+            )
         )
         if last is None or (full and last.end > last.first):
             if self._file is not None:
                 self._file.close()
                 self._file = None
             number = self.end
-            path = os.path.join(self._directory, f"{number:020d}{_SUFFIX}")
+            path = join_path(self._directory, f"{number:020d}{_SUFFIX}")
             last = _Segment(path, number, end=number)
             self._segments.append(last)
         if self._file is None:
-            self._file = open(last.path, "ab", buffering=0)  # noqa: SIM115 - kept open
+            self._file = self._store.open_log(last.path)
         return last.size == 0
 
     def _write(
@@ -230,26 +241,42 @@ class SegmentLog:
         except OSError as error:
             # Half a frame in the middle of the log would hide what comes behind it.
             self._cut(segment)
-            raise SourceError(
-                "the receiver's log cannot be written",
-                where=segment.path,
-                got=error.strerror or str(error),
-                todo="make room on the disk, or set execution.checkpointing.dir to another one",
-            ) from error
+            raise _unwritable(segment, error) from error
+
+    def _complete(self) -> None:
+        """Close a segment that cannot be appended to: it appears."""
+        assert self._file is not None
+        file, self._file = self._file, None
+        try:
+            file.close()
+        except OSError as error:
+            segment = self._segments[-1]
+            self._cut(segment)
+            raise _unwritable(segment, error) from error
 
     def _cut(self, segment: _Segment) -> None:
-        os.truncate(segment.path, segment.size)
         segment.hidden = None
+        if self._store.can_append:
+            self._store.open_append(segment.path, segment.size).close()
+            return
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
+        self._segments.remove(segment)
+        self._first = max(self._first, segment.first)
+        self._store.delete(segment.path)
 
     def _recover(self) -> None:
-        names = sorted(name for name in os.listdir(self._directory) if name.endswith(_SUFFIX))
-        for name in names:
-            path = os.path.join(self._directory, name)
+        for name in self._store.names(self._directory):
+            if not name.endswith(_SUFFIX):
+                continue
+            path = join_path(self._directory, name)
             segment = _Segment(path, int(name[: -len(_SUFFIX)]))
             segment.end = segment.first
             self._scan(segment)
             if segment.size == 0:
-                _remove(path)
+                self._store.delete(path)
             else:
                 self._segments.append(segment)
 
@@ -257,7 +284,7 @@ class SegmentLog:
         """Find the frames of a segment and cut off what is not complete."""
         pending: list[tuple[int, int]] = []
         at, entry = 0, segment.first
-        with open(segment.path, "rb") as file:
+        with self._store.open_input(segment.path) as file:
             while (read := _next_frame(file)) is not None:
                 flags, entries, state, _ = read
                 pending.append((entry, at))
@@ -271,8 +298,8 @@ class SegmentLog:
                 if flags & _HAS_STATE:
                     self.state = state
                 self.ended = self.ended or bool(flags & _ENDED)
-        if os.path.getsize(segment.path) > segment.size:
-            os.truncate(segment.path, segment.size)
+        if self._store.can_append and self._store.size(segment.path) > segment.size:
+            self._store.open_append(segment.path, segment.size).close()
 
 
 def read_range(place: ByteRange) -> Iterator[SourceBatch]:
@@ -282,7 +309,7 @@ def read_range(place: ByteRange) -> Iterator[SourceBatch]:
     """
     skip, left = place.skip, place.take
     try:
-        with open(place.path, "rb") as file:
+        with store_of(place.path).open_input(place.path) as file:
             file.seek(place.offset)
             while file.tell() < place.end:
                 read = _next_frame(file)
@@ -354,12 +381,13 @@ def _frame_end(segment: _Segment, index: int) -> int:
     return segment.size if last else segment.offsets[index + 1]
 
 
-def _remove(path: str) -> None:
-    try:
-        os.remove(path)
-    except FileNotFoundError:
-        # A process that died half-way through has removed it already.
-        return
+def _unwritable(segment: _Segment, error: OSError) -> SourceError:
+    return SourceError(
+        "the receiver's log cannot be written",
+        where=segment.path,
+        got=error.strerror or str(error),
+        todo="make room on the disk, or set execution.checkpointing.dir to another one",
+    )
 
 
 def _unreadable(path: str, reason: str) -> SourceError:

@@ -20,7 +20,6 @@ from penstock.connectors.receiver import (
     ReceiverStopped,
 )
 from penstock.connectors.source_runtime_context import SourceRuntimeContext
-from penstock.connectors.source_state import SourceStateStore
 from penstock.core.functions.accumulators import Accumulator
 from penstock.core.functions.checkpointed import FunctionSnapshotContext
 from penstock.core.functions.host import FunctionHost
@@ -140,7 +139,10 @@ class _FunctionReceiver(Receiver):
         self._saved = _Saved.load(state)
         self._checkpoints = self._saved.checkpoints
         self._context = context
-        self._store = SourceStateStore(context.operator, self._saved.operator_state)
+        assert context.operator_state is not None
+        self._store = context.operator_state(
+            f"source {context.operator!r}", self._saved.operator_state
+        )
         self._runtime_context = SourceRuntimeContext(
             context, subtask, self._store, restored=state is not None
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from penstock.connectors.source_state import SourceInitialization
 from penstock.core.functions.accumulators import Accumulator
 from penstock.core.functions.checkpointed import FunctionInitializationContext
 from penstock.core.functions.host import HostContext
@@ -18,7 +17,7 @@ from penstock.core.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.core.state.stores import OperatorStateStore
+from penstock.core.state.stores import KeyedStateStore, OperatorStateStore
 from penstock.errors import ProgramError, StateError
 
 
@@ -104,3 +103,21 @@ class SourceRuntimeContext(HostContext):
             where=f"source {self._context.operator!r}",
             todo="keep it in an attribute of the function: attributes outlive a restart",
         )
+
+
+class SourceInitialization(FunctionInitializationContext):
+    """What a source function is told when it gets its state."""
+
+    def __init__(self, store: OperatorStateStore, keyed: KeyedStateStore, restored: bool) -> None:
+        self._store = store
+        self._keyed = keyed
+        self._restored = restored
+
+    def is_restored(self) -> bool:
+        return self._restored
+
+    def get_operator_state_store(self) -> OperatorStateStore:
+        return self._store
+
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        return self._keyed

@@ -6,7 +6,6 @@ whatever cause, is found and undone: by the subtask that repeats the batch, or a
 
 from __future__ import annotations
 
-import os
 import pickle
 import uuid
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ from typing import Any
 
 import cloudpickle
 
-from penstock.connectors.journal import LastBatch, replace_file
+from penstock.connectors.file_paths import join, store_of
+from penstock.connectors.journal import LastBatch
 from penstock.core.functions.sink import SinkFunction
 from penstock.core.functions.two_phase_commit import AnyTwoPhaseCommit
 from penstock.core.io import (
@@ -50,31 +50,27 @@ class _Notes:
     """Transactions that have been begun and not ended, one file each."""
 
     def __init__(self, directory: str | None) -> None:
-        self._folder = None if directory is None else os.path.join(directory, _NOTES)
+        self._folder = None if directory is None else join(directory, _NOTES)
         if self._folder is not None:
-            os.makedirs(self._folder, exist_ok=True)
+            self._store = store_of(self._folder)
 
     def write(self, name: str, transaction: bytes) -> None:
         if self._folder is not None:
-            replace_file(os.path.join(self._folder, name), transaction)
+            self._store.write_whole(join(self._folder, name), transaction)
 
     def remove(self, name: str) -> None:
         if self._folder is not None:
-            try:
-                os.remove(os.path.join(self._folder, name))
-            except FileNotFoundError:
-                return  # removed by an earlier attempt
+            self._store.delete_whole(join(self._folder, name))
 
     def left(self) -> Iterator[tuple[int, int, str, Any]]:
         """Return subtask, number, name and transaction of each note."""
         if self._folder is None:
             return
-        for name in sorted(os.listdir(self._folder)):
-            if name.endswith(".tmp"):
-                continue  # half written: nothing has been done in it
+        for name in self._store.names(self._folder):
             subtask, number, _ = name.split(".")
-            with open(os.path.join(self._folder, name), "rb") as file:
-                yield int(subtask), int(number), name, pickle.load(file)
+            data = self._store.read_whole(join(self._folder, name))
+            if data is not None:
+                yield int(subtask), int(number), name, pickle.loads(data)
 
 
 class _InvokeContext(SinkFunction.Context):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from penstock.connectors.journal import LastBatch
+from penstock.connectors.retrying import Again, Retries
 from penstock.core.io import (
     Committable,
     Committer,
@@ -20,9 +22,9 @@ from penstock.core.io import (
 from penstock.core.pickling import detached, dumps, loads
 from penstock.errors import SinkError
 
+_logger = logging.getLogger("penstock.write_ahead")
+
 _CHUNK = 4096
-_RETRY_SECONDS = 0.5
-_PATIENCE_SECONDS = 120.0
 
 
 class CheckpointCommitter:
@@ -107,7 +109,7 @@ class _WriteAheadCommitter(Committer):
         context: CommitterContext,
     ) -> None:
         self._sink = sink
-        self._stopping = context.stopping
+        self._retries = Retries(_logger, context.operator, context.stopping)
         self._published = LastBatch(context.directory, fresh=not context.restored)
         self._remembers = remembers
         if remembers is not None:
@@ -132,14 +134,16 @@ class _WriteAheadCommitter(Committer):
         if remembers is not None and remembers.is_checkpoint_committed(subtask, batch_id):
             return
         values = [value for _, chunk in chunks for value in chunk]
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not self._sink.send_values(values, batch_id, chunks[0][0]):
-            if self._stopping() or time.monotonic() > deadline:
-                raise SinkError(
-                    "the records of a batch could not be sent",
-                    got=f"{type(self._sink).__name__}.send_values() returned False",
-                    todo="return True once the records have arrived",
-                )
-            time.sleep(_RETRY_SECONDS)
+        self._retries.run(partial(self._attempt, values, batch_id, chunks[0][0]))
         if remembers is not None:
             remembers.commit_checkpoint(subtask, batch_id)
+
+    def _attempt(self, values: list[Any], batch_id: int, timestamp: int) -> None:
+        if not self._sink.send_values(values, batch_id, timestamp):
+            name = f"{type(self._sink).__name__}.send_values()"
+            failed = SinkError(
+                "the records of a batch could not be sent",
+                got=f"{name} returned False",
+                todo="return True once the records have arrived",
+            )
+            raise Again(f"{name} returned False", failed)

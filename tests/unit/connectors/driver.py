@@ -24,6 +24,7 @@ from penstock.core.io import (
     SplitEnumerator,
     WriterContext,
 )
+from penstock.runtime.state.operator_state import WholeOperatorState
 
 UNLIMITED = ReadLimit(1 << 40, 1 << 40)
 
@@ -58,6 +59,7 @@ class SourceDriver:
             now=clock,
             job_id="job-1",
             job_parameters={"city": "Delft"},
+            operator_state=WholeOperatorState,
         )
         self.enumerator: SplitEnumerator = source.create_enumerator(context)
         self.enumerator.start()

@@ -9,7 +9,6 @@ from pyarrow import fs
 
 from penstock.common import Duration
 from penstock.connectors.file_paths import (
-    FileStore,
     absolute,
     join,
     local_path,
@@ -18,6 +17,7 @@ from penstock.connectors.file_paths import (
 )
 from penstock.connectors.file_source.source import FileSource
 from penstock.connectors.file_source.stream_format import StreamFormat
+from penstock.connectors.file_stores import FileStore
 from penstock.core.io import ReadLimit
 from penstock.errors import ConfigurationError, SourceError
 from tests.unit.connectors.driver import SourceDriver

@@ -51,6 +51,7 @@ def commands(mapper: RedisMapper[Any], *records: Any) -> list[Any]:
         ((RedisCommand.SETEX, None, 60), [("SETEX", "a", 60, 1)]),
         ((RedisCommand.PFADD,), [("PFADD", "a", 1)]),
         ((RedisCommand.PUBLISH,), [("PUBLISH", "a", 1)]),
+        ((RedisCommand.XADD,), [("XADD", "a", "*", "value", 1)]),
         ((RedisCommand.ZADD, "z"), [("ZADD", "z", 1, "a")]),
         ((RedisCommand.ZINCRBY, "z"), [("ZINCRBY", "z", 1, "a")]),
         ((RedisCommand.ZREM, "z"), [("ZREM", "z", "a")]),
@@ -135,3 +136,14 @@ def test_settings() -> None:
     )
     with pytest.raises(ConfigurationError, match="a RedisMapper is needed"):
         RedisSink(CONFIG, lambda x: x)  # type: ignore[arg-type]
+
+
+def test_the_fields_of_an_entry() -> None:
+    mapper = Pairs(RedisCommand.XADD)
+    assert commands(mapper, ("s", {"id": 7, "name": "Eve"})) == [
+        ("XADD", "s", "*", "id", 7, "name", "Eve")
+    ]
+    with pytest.raises(SerializationError, match="an entry of a stream needs a field"):
+        commands(mapper, ("s", {}))
+    with pytest.raises(SerializationError, match="the field is nothing that Redis takes"):
+        commands(mapper, ("s", {"a": None}))

@@ -40,11 +40,14 @@ def _fastavro() -> Any:
 
 
 class AvroWriterFactory(StagedFactory):
-    """Make writers of Avro files."""
+    """Make writers of Avro files.
 
-    def __init__(self, schema: AvroSchema) -> None:
+    :param codec: how blocks are packed, by Avro's name.
+    """
+
+    def __init__(self, schema: AvroSchema, codec: str = "null") -> None:
         _fastavro().parse_schema(schema.definition)
-        self._format = AvroFormat(schema)
+        self._format = AvroFormat(schema, codec)
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         return _AvroWriter(self._format, stream)
@@ -56,8 +59,9 @@ class AvroWriterFactory(StagedFactory):
 class AvroFormat(PartFormat):
     """Records as small Avro files while a part is open; their blocks make the part."""
 
-    def __init__(self, schema: AvroSchema) -> None:
+    def __init__(self, schema: AvroSchema, codec: str = "null") -> None:
         self.schema = schema
+        self.codec = codec
 
     def encoder(self) -> Callable[[Any], bytes]:
         definition = self.schema.definition
@@ -76,7 +80,7 @@ class AvroFormat(PartFormat):
         file = io.BytesIO()
         avro = _fastavro()
         try:
-            avro.writer(file, self._parsed(), map(pickle.loads, records))
+            avro.writer(file, self._parsed(), map(pickle.loads, records), self.codec)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise SinkError(
                 "a record does not have the fields of the Avro schema",
@@ -87,7 +91,7 @@ class AvroFormat(PartFormat):
 
     def assemble(self, packs: Iterator[IO[bytes]], stream: IO[bytes]) -> None:
         avro = _fastavro()
-        writer = avro.write.Writer(stream, self._parsed())
+        writer = avro.write.Writer(stream, self._parsed(), self.codec)
         for piece in pieces(packs):
             for block in avro.block_reader(io.BytesIO(piece)):
                 writer.write_block(block)

@@ -36,9 +36,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from penstock.connectors.file_paths import LocalStore, join, store_of
+from penstock.connectors.file_paths import join, store_of
 from penstock.connectors.file_sink.formats import PartFormat
 from penstock.connectors.file_sink.rolling import PartFileInfo
+from penstock.connectors.file_stores import LocalStore
 from penstock.errors import SinkError
 
 #: A part's segments are merged when there are more.

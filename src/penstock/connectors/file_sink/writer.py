@@ -131,6 +131,10 @@ class FileSinkWriter(SinkWriter):
     def _name(self, count: int) -> str:
         return self._settings.config.part_name(self._subtask, count)
 
+    def open_buckets(self) -> list[str]:
+        """Return the buckets that have an open part."""
+        return [part.bucket for part in [*self._parts.values(), *self._surplus]]
+
     # --- time -----------------------------------------------------------------------------
 
     def next_wakeup(self) -> int | None:

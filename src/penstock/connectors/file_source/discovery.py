@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
-from penstock.connectors.file_paths import FileStatus, is_local, is_pattern, store_of
+from penstock.connectors.file_paths import is_local, is_pattern, store_of
+from penstock.connectors.file_stores import FileStatus
 from penstock.errors import SourceError
 
 _CHECKED = 4096
@@ -28,10 +30,14 @@ class Discovery:
     :param paths: files, folders and patterns, absolute.
     :param recursive: also look into the folders of folders.
     :param operator: name of the source, for errors.
+    :param only: an expression that the whole path of a file must match.
     """
 
-    def __init__(self, paths: Sequence[str], *, recursive: bool, operator: str) -> None:
+    def __init__(
+        self, paths: Sequence[str], *, recursive: bool, operator: str, only: str | None = None
+    ) -> None:
         self._paths = paths
+        self._only = None if only is None else re.compile(only)
         self._recursive = recursive
         self._where = f"source {operator!r}"
 
@@ -49,6 +55,8 @@ class Discovery:
         for path in self._paths:
             try:
                 for status in self._under(path, known, patient):
+                    if self._only is not None and not self._only.fullmatch(status.path):
+                        continue
                     if status.size > 0 and status.path not in found:
                         found[status.path] = note(status)
             except OSError as error:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from penstock.connectors.file_paths import FileStatus, store_of
+from penstock.connectors.file_paths import store_of
 from penstock.connectors.file_source.dealing import deal
 from penstock.connectors.file_source.discovery import Discovery, note
 from penstock.connectors.file_source.file_format import FileFormat, FilePiece
 from penstock.connectors.file_source.lanes import KnownFile, Lane, LaneLog
 from penstock.connectors.file_source.opening import replaced, shorter
+from penstock.connectors.file_stores import FileStatus
 from penstock.connectors.positions import by_subtask, make_position, split_entry, subtask_of
 from penstock.core.io import (
     EnumeratorContext,
@@ -87,8 +88,9 @@ class FileEnumerator(SplitEnumerator):
             subtask = subtask_of(entry, int(name), self._context.parallelism)
             at = _advance(lane, entry["at"], budget)
             splits[name] = split_entry(at, subtask, done=self._is_done(lane, at))
-        self._check_unchanged(places, _places({"splits": splits}))
-        return make_position(splits)
+        position = make_position(splits)
+        self._check_unchanged(places, _places(position))
+        return position
 
     def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
         ranges = []

@@ -1,21 +1,21 @@
 """Lanes: the files that each subtask reads one after another, noted in a log.
 
 A position of a file source is small however many files there are: a place in each lane. Which
-files stand in which lane is in a log in the source's own folder, to which every discovery appends
-one line. A line is written before a position refers to it, so a place means the same after a
-restart.
+files stand in which lane is in a log in the source's own folder, to which every discovery adds one
+entry. An entry is written before a position refers to it, so a place means the same after a
+restart. An entry is a line of a file, or a file of its own where files cannot be appended to.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.connectors.file_paths import FileStatus
+from penstock.connectors.file_paths import join, store_of
 from penstock.connectors.file_source.discovery import FoundFile
+from penstock.connectors.file_stores import FileStatus
 
 
 @dataclass
@@ -100,7 +100,10 @@ class LaneLog:
     """
 
     def __init__(self, directory: str) -> None:
-        self._path = os.path.join(directory, "files.jsonl")
+        self._path = join(directory, "files.jsonl")
+        self._store = store_of(self._path)
+        #: How many entries have been read and written.
+        self._entries = 0
         self.lanes: list[Lane] = []
         #: All files that were ever taken on.
         self.paths: set[str] = set()
@@ -109,19 +112,27 @@ class LaneLog:
 
     def open(self, lanes: int) -> None:
         """Read the log, or begin one with so many lanes."""
+        entries = self._read_lines() if self._store.can_append else self._read_files()
+        for entry in entries:
+            self._apply(json.loads(entry))
+        if not entries:
+            self._write({"lanes": lanes})
+
+    def _read_lines(self) -> list[bytes]:
         try:
-            with open(self._path, "rb") as file:
+            with self._store.open_input(self._path) as file:
                 content = file.read()
         except FileNotFoundError:
-            content = b""
+            return []
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             # The process died while it wrote: no position refers to that line.
-            os.truncate(self._path, len(whole))
-        for line in whole.splitlines():
-            self._apply(json.loads(line))
-        if not whole:
-            self._write({"lanes": lanes})
+            self._store.open_append(self._path, len(whole)).close()
+        return whole.splitlines()
+
+    def _read_files(self) -> list[bytes]:
+        found = [self._store.read_whole(join(self._path, n)) for n in self._store.names(self._path)]
+        return [data for data in found if data is not None]
 
     def take_on(self, files: Iterable[tuple[KnownFile, Sequence[PlacedPart]]]) -> None:
         """Note files and where their parts are."""
@@ -142,12 +153,17 @@ class LaneLog:
         return {part.file.path: part.file for lane in self.lanes for _, part in lane.after(0)}
 
     def _write(self, entry: dict[str, Any]) -> None:
-        os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        with open(self._path, "ab") as file:
-            file.write(json.dumps(entry).encode() + b"\n")
+        data = json.dumps(entry).encode()
+        if self._store.can_append:
+            self._store.make_folder(self._path.rpartition("/")[0])
+            with self._store.open_log(self._path) as file:
+                file.write(data + b"\n")
+        else:
+            self._store.write_whole(join(self._path, f"{self._entries:012d}"), data)
         self._apply(json.loads(json.dumps(entry)))
 
     def _apply(self, entry: dict[str, Any]) -> None:
+        self._entries += 1
         if "lanes" in entry:
             self.lanes = [Lane() for _ in range(entry["lanes"])]
         self.has_looked = self.has_looked or "files" in entry

@@ -14,8 +14,9 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from penstock.connectors.file_paths import FileStatus, store_of
+from penstock.connectors.file_paths import store_of
 from penstock.connectors.file_source.file_format import FilePiece
+from penstock.connectors.file_stores import FileStatus
 from penstock.errors import SourceError
 
 MUST_STAY = "the file must stay as it is, and at the same path on every worker, while it is read"

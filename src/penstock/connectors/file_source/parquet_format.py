@@ -54,32 +54,16 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         return True
 
     def record_bytes(self, path: str, size: int) -> float:
-        return _row_bytes(path, size)
+        return row_bytes(path, size)
 
     def read(self, piece: FilePiece) -> Iterator[list[Any]]:
         names = self._row_type.get_field_names()
         converters = [converter(kind) for kind in self._row_type.get_field_types()]
-        for batch in _batches(piece, self._batch_size, names, self._is_case_sensitive):
-            columns = [self._cast(piece, batch, field) for field in self._schema]
+        for batch in read_batches(piece, self._batch_size, names, self._is_case_sensitive):
+            sensitive = self._is_case_sensitive
+            columns = [cast_column(piece, batch, field, sensitive) for field in self._schema]
             pairs = zip(columns, converters, strict=True)
             yield rows(names, [values_of(column, each) for column, each in pairs])
-
-    def _cast(self, piece: FilePiece, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
-        found = _position(batch.schema, field.name, self._is_case_sensitive)
-        if found is None:
-            return pa.nulls(batch.num_rows, field.type)
-        column = batch.column(found)
-        if column.type == field.type:
-            return column
-        try:
-            return column.cast(field.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise SourceError(
-                "a column of a Parquet file is of another type than declared",
-                where=f"{piece.path}, column {field.name!r}",
-                got=f"{column.type} ({error})",
-                todo=f"declare the type of the column; now it is {field.type}",
-            ) from None
 
 
 class AvroParquetFormat(StreamFormat):
@@ -94,10 +78,10 @@ class AvroParquetFormat(StreamFormat):
         return True
 
     def record_bytes(self, path: str, size: int) -> float:
-        return _row_bytes(path, size)
+        return row_bytes(path, size)
 
     def read(self, piece: FilePiece) -> Iterator[list[Any]]:
-        for batch in _batches(piece, self._batch_size, self._names, True):
+        for batch in read_batches(piece, self._batch_size, self._names, True):
             missing = [name for name in self._names if name not in batch.schema.names]
             if missing:
                 raise SourceError(
@@ -118,9 +102,10 @@ class AvroParquetReaders:
         return AvroParquetFormat(schema)
 
 
-def _batches(
+def read_batches(
     piece: FilePiece, batch_size: int, names: list[str], case_sensitive: bool
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the row groups that start in a piece of a file, with those of the columns it has."""
     with reading(piece, unpack=False) as stream, parquet.ParquetFile(stream) as file:
         groups = [
             number
@@ -134,6 +119,32 @@ def _batches(
         ]
         for group in groups:
             yield from file.iter_batches(batch_size, row_groups=[group], columns=wanted)
+
+
+def cast_column(
+    piece: FilePiece, batch: pa.RecordBatch, field: pa.Field, case_sensitive: bool = True
+) -> pa.Array:
+    """Return a column of a batch as one of the declared type; nulls if it has none.
+
+    :raises SourceError: if it is of a type that cannot become the declared one.
+    """
+    found = _position(batch.schema, field.name, case_sensitive)
+    if found is None:
+        return pa.nulls(batch.num_rows, field.type)
+    column = batch.column(found)
+    if column.type == field.type:
+        return column
+    # Times may have more digits than ours: Flink's own files count nanoseconds.
+    exact = not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(field.type))
+    try:
+        return column.cast(field.type, safe=exact)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SourceError(
+            "a column of a Parquet file is of another type than declared",
+            where=f"{piece.path}, column {field.name!r}",
+            got=f"{column.type} ({error})",
+            todo=f"declare the type of the column; now it is {field.type}",
+        ) from None
 
 
 def _group_start(file: parquet.ParquetFile, number: int) -> int:
@@ -154,7 +165,11 @@ def _position(schema: pa.Schema, name: str, case_sensitive: bool) -> int | None:
     return lowered.index(name.lower()) if name.lower() in lowered else None
 
 
-def _row_bytes(path: str, size: int) -> float:
+def row_bytes(path: str, size: int) -> float:
+    """Return how many bytes of a file make a row.
+
+    :raises OSError: if it is no Parquet file.
+    """
     try:
         with store_of(path).open_input(path) as stream, parquet.ParquetFile(stream) as file:
             return max(size / max(file.metadata.num_rows, 1), 0.01)

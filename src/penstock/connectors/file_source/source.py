@@ -87,8 +87,10 @@ class FileSource(Source):
         interval: int | None = None,
         recursive: bool = True,
         splittable: bool = True,
+        only: str | None = None,
     ) -> None:
         self._format = file_format
+        self._only = only
         self._paths = [absolute(path) for path in paths]
         self._file_systems = registered_for(self._paths)
         self._interval = interval
@@ -121,7 +123,7 @@ class FileSource(Source):
         self._discovery(context.operator).check(patient=self._interval is not None)
 
     def _discovery(self, operator: str) -> Discovery:
-        return Discovery(self._paths, recursive=self._recursive, operator=operator)
+        return Discovery(self._paths, recursive=self._recursive, operator=operator, only=self._only)
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
         return FileEnumerator(

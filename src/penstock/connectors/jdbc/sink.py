@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import pickle
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation
@@ -12,6 +13,7 @@ from penstock.common.types import Row
 from penstock.connectors.jdbc.dialects import Dialect, count_placeholders, dialect_of
 from penstock.connectors.jdbc.options import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.connectors.journal import numbering_of
+from penstock.connectors.retrying import Again, Retries
 from penstock.core.io import (
     Committable,
     Committer,
@@ -27,9 +29,6 @@ _logger = logging.getLogger("penstock.jdbc")
 #: The table that tells which batches are in the database.
 MARKER_TABLE = "penstock_published"
 _CHUNK = 5000
-#: How long a database may be away while something is published.
-_PATIENCE_SECONDS = 120.0
-_RETRY_SECONDS = 0.5
 
 
 class JdbcSink(Sink):
@@ -96,29 +95,36 @@ class JdbcSink(Sink):
         return JdbcCommitter(context, self._sql, self._connection, self._execution)
 
 
+def values_of(record: Any, count: int, where: str) -> tuple[Any, ...]:
+    """Return a record as the values of a statement.
+
+    :param count: how many values the statement takes.
+    :raises SerializationError: if the record has another number of fields.
+    """
+    if isinstance(record, (tuple, list, Row)):
+        row = tuple(record)
+    else:
+        row = (record,) if count == 1 else ()
+    if len(row) != count:
+        raise SerializationError(
+            "the record has another number of fields than the statement takes",
+            where=where,
+            got=show_value(record),
+            todo=f"send tuples or rows with {count} fields to the sink",
+        )
+    return row
+
+
 class _RowWriter(SinkWriter):
     """Turn records into the values of the statement."""
 
     def __init__(self, sql: str) -> None:
-        self._sql = sql
+        self._where = f"JdbcSink, {sql!r}"
         self._count = count_placeholders(sql)
         self._rows: list[tuple[Any, ...]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        if isinstance(value, (tuple, list, Row)):
-            row = tuple(value)
-        elif self._count == 1:
-            row = (value,)
-        else:
-            row = ()
-        if len(row) != self._count:
-            raise SerializationError(
-                "the record has another number of fields than the statement takes",
-                where=f"JdbcSink, {self._sql!r}",
-                got=show_value(value),
-                todo=f"send tuples or rows with {self._count} fields to the sink",
-            )
-        self._rows.append(row)
+        self._rows.append(values_of(value, self._count, self._where))
 
     def prepare_commit(self, end_of_input: bool) -> list[bytes]:
         rows, self._rows = self._rows, []
@@ -146,15 +152,20 @@ class JdbcCommitter(Committer):
         self._dialect = dialect_of(connection)
         self._sql = self._dialect.statement(sql)
         self._size = execution.get_batch_size()
-        self._retries = execution.get_max_retries()
         numbering = numbering_of(context.directory, fresh=not context.restored)
         self._key = f"{numbering}/{context.uid}"[:255]
-        self._stopping = context.stopping
         self._connection: Any = None
-        self._with_retries(self._prepare)
+        self._retries = Retries(
+            _logger,
+            self._dialect.address.shown(),
+            context.stopping,
+            least=execution.get_max_retries(),
+        )
+        self._retries.run(partial(self._attempt, self._prepare))
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
-        self._with_retries(lambda: self._write(batch_id, committables))
+        write = partial(self._write, batch_id, committables)
+        self._retries.run(partial(self._attempt, write))
 
     def close(self) -> None:
         self._disconnect()
@@ -162,18 +173,14 @@ class JdbcCommitter(Committer):
     def _prepare(self) -> None:
         """Have a row for this sink in the table of published batches."""
         dialect = self._dialect
-        with _Transaction(self._connected(), dialect) as cursor:
-            cursor.execute(
-                f"CREATE TABLE IF NOT EXISTS {MARKER_TABLE} "
-                f"(sink {dialect.key_type} PRIMARY KEY, batch BIGINT NOT NULL)"
-            )
-        with _Transaction(self._connected(), dialect) as cursor:
+        create_marker_table(self._connected(), dialect)
+        with Transaction(self._connected(), dialect) as cursor:
             if self._published(cursor) is None:
                 insert = self._statement("INSERT INTO {} (sink, batch) VALUES (?, ?)")
                 cursor.execute(insert, (self._key, -1))
 
     def _write(self, batch_id: int, committables: list[Committable]) -> None:
-        with _Transaction(self._connected(), self._dialect) as cursor:
+        with Transaction(self._connected(), self._dialect) as cursor:
             published = self._published(cursor)
             if published is not None and published >= batch_id:
                 return
@@ -210,39 +217,41 @@ class JdbcCommitter(Committer):
             except Exception as error:
                 _logger.debug("a connection could not be closed: %s", error)
 
-    def _with_retries(self, work: Any) -> None:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        failures = 0
-        while True:
-            try:
-                return work()
-            except (self._dialect.error, OSError) as error:
-                # What the transaction did is undone with its connection.
-                self._disconnect()
-                failures += 1
-                if not self._dialect.is_passing(error):
-                    raise self._failed(error) from None
-                if failures > self._retries and time.monotonic() > deadline:
-                    raise self._failed(error) from None
-                if failures == 1:
-                    _logger.warning("%s: tried again: %s", self._dialect.address.shown(), error)
-                self._rest()
-
-    def _rest(self) -> None:
-        if self._stopping():
-            raise SinkError("the job has ended while it was being published")
-        time.sleep(_RETRY_SECONDS)
+    def _attempt(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (self._dialect.error, OSError) as error:
+            # What the transaction did is undone with its connection.
+            self._disconnect()
+            if self._dialect.is_passing(error):
+                raise Again(error, self._failed(error)) from None
+            raise self._failed(error) from None
 
     def _failed(self, error: BaseException) -> SinkError:
-        return SinkError(
-            f"the database {self._dialect.address.shown()} does not take the rows",
-            got=f"{type(error).__name__}: {' '.join(str(part) for part in error.args)}",
-            todo="correct the statement, the table or the account; "
-            "what is recorded is written when the job is started again",
+        failure = write_failure(self._dialect.address.shown(), error)
+        failure.todo = f"{failure.todo}; what is recorded is written when the job is started again"
+        return failure
+
+
+def write_failure(address: str, error: BaseException) -> SinkError:
+    """Return what is told when a database does not take rows."""
+    return SinkError(
+        f"the database {address} does not take the rows",
+        got=f"{type(error).__name__}: {' '.join(str(part) for part in error.args)}",
+        todo="correct the statement, the table or the account",
+    )
+
+
+def create_marker_table(connection: Any, dialect: Dialect) -> None:
+    """Have the table of published batches."""
+    with Transaction(connection, dialect) as cursor:
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {MARKER_TABLE} "
+            f"(sink {dialect.key_type} PRIMARY KEY, batch BIGINT NOT NULL)"
         )
 
 
-class _Transaction:
+class Transaction:
     """A cursor whose work is committed, or undone if something fails."""
 
     def __init__(self, connection: Any, dialect: Dialect) -> None:

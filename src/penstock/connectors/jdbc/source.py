@@ -175,7 +175,7 @@ class _Watch(SplitEnumerator):
                 end = self._furthest(at)
             except Exception as error:
                 if not self._dialect.is_passing(error):
-                    self._context.fail(_failed(self._dialect.address.shown(), error))
+                    self._context.fail(read_failure(self._dialect.address.shown(), error))
                     return
                 end = None
             if end is not None and (at, end) != self._found:
@@ -217,7 +217,7 @@ class _Reader(SourceReader):
             yield from self._rows(*self._statement(split_range))
         except (self._dialect.error, OSError) as error:
             self.close()
-            raise _failed(self._dialect.address.shown(), error) from None
+            raise read_failure(self._dialect.address.shown(), error) from None
 
     def _statement(self, split_range: SplitRange) -> tuple[str, tuple[Any, ...]]:
         query = self._query
@@ -233,10 +233,8 @@ class _Reader(SourceReader):
             self._connection = self._dialect.connect()
         cursor = self._connection.cursor()
         cursor.execute(self._dialect.statement(sql), values)
-        names = self._names or [column[0] for column in cursor.description]
-        make = Row(*names)
-        while rows := cursor.fetchmany(_CHUNK):
-            yield SourceBatch([make(*row) for row in rows])
+        for rows in rows_of(cursor, self._names, _CHUNK):
+            yield SourceBatch(rows)
         cursor.close()
         # Ends the transaction: the next batch is to see what is there then.
         self._connection.rollback()
@@ -247,12 +245,40 @@ class _Reader(SourceReader):
             connection.close()
 
 
-def _failed(address: str, error: BaseException) -> SourceError:
+def rows_of(cursor: Any, names: list[str] | None, chunk: int) -> Iterator[list[Row]]:
+    """Yield the rows of a query that was executed, some at a time.
+
+    :param names: of the fields; default: the columns' names.
+    """
+    make = Row(*(names or [column[0] for column in cursor.description]))
+    while rows := cursor.fetchmany(chunk):
+        yield [make(*row) for row in rows]
+
+
+def read_failure(address: str, error: BaseException) -> SourceError:
+    """Return what is told when a database does not answer a query."""
     return SourceError(
         f"the database {address} cannot be read",
         got=f"{type(error).__name__}: {' '.join(str(part) for part in error.args)}",
         todo="correct the query, the table or the account",
     )
+
+
+def between(minimum: int, maximum: int, parts: int, *, where: str) -> tuple[tuple[int, int], ...]:
+    """Divide a range of whole numbers, both ends included, into parts of about the same size.
+
+    :raises ConfigurationError: if the range or the number of parts is empty.
+    """
+    total = maximum - minimum + 1
+    if total < 1 or parts < 1:
+        raise ConfigurationError(
+            "there is nothing to divide",
+            where=where,
+            got=f"{minimum} to {maximum} in {parts} parts",
+        )
+    parts = min(parts, total)
+    bounds = [minimum + total * n // parts for n in range(parts + 1)]
+    return tuple((bounds[n], bounds[n + 1] - 1) for n in range(parts))
 
 
 class JdbcSourceBuilder:
@@ -305,16 +331,12 @@ class JdbcSourceBuilder:
         self, minimum: int, maximum: int, parts: int
     ) -> JdbcSourceBuilder:
         """Divide a range of whole numbers, both ends included, into parts for two parameters."""
-        total = maximum - minimum + 1
-        if total < 1 or parts < 1:
-            raise ConfigurationError(
-                "there is nothing to divide",
-                where="JdbcSource.builder().set_numeric_between_parameters()",
-                got=f"{minimum} to {maximum} in {parts} parts",
-            )
-        parts = min(parts, total)
-        bounds = [minimum + total * n // parts for n in range(parts + 1)]
-        self._parameters = tuple((bounds[n], bounds[n + 1] - 1) for n in range(parts))
+        self._parameters = between(
+            minimum,
+            maximum,
+            parts,
+            where="JdbcSource.builder().set_numeric_between_parameters()",
+        )
         return self
 
     def set_polling(self, column: str, interval_ms: int = 1000) -> JdbcSourceBuilder:

@@ -10,12 +10,19 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from penstock.connectors.kafka.lookup import Lookup, Partition
 from penstock.connectors.kafka.offsets import KafkaOffsetsInitializer
 from penstock.connectors.positions import by_subtask
-from penstock.core.io import EnumeratorContext, Position, ReadLimit, SplitEnumerator, SplitRange
+from penstock.core.io import (
+    EnumeratorContext,
+    Position,
+    ReadLimit,
+    SplitEntry,
+    SplitEnumerator,
+    SplitRange,
+)
 from penstock.errors import SourceError
 
 _logger = logging.getLogger("penstock.kafka")
@@ -42,6 +49,12 @@ class KafkaRange:
     #: Seconds between two looks for new partitions; None: no looks.
     discovery: float | None
     commits: bool
+
+
+class _PartitionEntry(SplitEntry):
+    #: The first offset, and the one behind the last; None: without end.
+    begin: int
+    stop: int | None
 
 
 class KafkaEnumerator(SplitEnumerator):
@@ -91,7 +104,7 @@ class KafkaEnumerator(SplitEnumerator):
         return self._position(splits)
 
     def latest(self, start: Position, limit: ReadLimit) -> Position:
-        entries = dict(start["splits"])
+        entries = dict(_entries(start))
         for split, begin in list(self._found.items()):
             if split not in entries:
                 entries[split] = self._entry(_partition(split), begin, begin, None)
@@ -112,7 +125,7 @@ class KafkaEnumerator(SplitEnumerator):
 
     def plan(self, start: Position, end: Position) -> list[list[SplitRange]]:
         ranges = []
-        for split, entry in end["splits"].items():
+        for split, entry in _entries(end).items():
             before = start["splits"].get(split)
             at = entry["begin"] if before is None else before["at"]
             if at < entry["at"]:
@@ -220,14 +233,18 @@ class KafkaEnumerator(SplitEnumerator):
 
     # --------------------------------------------------------------------------- positions
 
-    def _entry(self, place: Partition, begin: int, at: int, stop: int | None) -> dict[str, Any]:
+    def _entry(self, place: Partition, begin: int, at: int, stop: int | None) -> _PartitionEntry:
         subtask = owner_of(place, self._context.parallelism)
         done = stop is not None and at >= stop
         return {"at": at, "subtask": subtask, "done": done, "begin": begin, "stop": stop}
 
-    def _position(self, splits: dict[str, dict[str, Any]]) -> Position:
+    def _position(self, splits: Mapping[str, _PartitionEntry]) -> Position:
         ends = self._wanted.stopping is not None
         return {"splits": splits, "done": ends and all(e["done"] for e in splits.values())}
+
+
+def _entries(position: Position) -> Mapping[str, _PartitionEntry]:
+    return cast("Mapping[str, _PartitionEntry]", position["splits"])
 
 
 def owner_of(place: Partition, parallelism: int) -> int:

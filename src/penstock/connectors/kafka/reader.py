@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from penstock.connectors.kafka.client import Trouble, library, make, refused
@@ -12,10 +14,14 @@ from penstock.connectors.kafka.schemas import KafkaRecordDeserializationSchema
 from penstock.core.io import ReaderContext, SourceBatch, SourceReader, SplitRange
 from penstock.errors import SourceError, show_value
 
+_logger = logging.getLogger("penstock.kafka")
+
+_RESET = "auto.offset.reset"
 _CHUNK = 8192
 _WAIT_SECONDS = 0.5
 #: How long a range may give nothing, though the brokers had named its end.
 _PATIENCE_SECONDS = 120.0
+_ANSWER_SECONDS = 10.0
 
 
 @dataclass
@@ -35,7 +41,9 @@ class KafkaReader(SourceReader):
     """Read ranges of offsets.
 
     A range ends when its last record has come, one behind it, or word that there is none: offsets
-    may be missing where transactions end or a topic is compacted.
+    may be missing where transactions end or a topic is compacted. The client never moves by itself
+    to the beginning or the end of a partition: a broker that has just been started may not know yet
+    how far it had come, and then says that an offset does not exist.
     """
 
     def __init__(
@@ -44,7 +52,8 @@ class KafkaReader(SourceReader):
         settings: dict[str, Any],
         schema: KafkaRecordDeserializationSchema,
     ) -> None:
-        self._settings = settings
+        self._reset = settings[_RESET]
+        self._settings = {**settings, _RESET: "error"}
         self._schema = schema
         self._trouble = Trouble()
         self._consumer: Any = None
@@ -60,8 +69,12 @@ class KafkaReader(SourceReader):
             topic, _, number = part.split.rpartition("-")
             places[topic, int(number)] = _Progress(part.start, part.end)
         self._progress = places
+        self._assign()
+
+    def _assign(self) -> None:
         partition = library().TopicPartition
-        self._consumer.assign([partition(*place, each.at) for place, each in places.items()])
+        places = [(place, each.at) for place, each in self._progress.items() if each.at < each.end]
+        self._consumer.assign([partition(*place, at) for place, at in places])
 
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         topic, _, number = split_range.split.rpartition("-")
@@ -107,38 +120,67 @@ class KafkaReader(SourceReader):
             if self._trouble.denied is not None:
                 raise refused(SourceError, self._servers, self._trouble.denied)
             return
-        last = messages[-1]
         [progress, *others] = self._progress.values()
-        if (
-            not others
-            and first.offset() >= progress.at
-            and last.offset() < progress.end
-            and not any(message.error() is not None for message in messages)
-        ):
+        if not others and _all_within(progress, messages):
             # The usual case: all of them are of this range.
             progress.messages += messages
-            progress.at = last.offset() + 1
+            progress.at = messages[-1].offset() + 1
             return
-        for message in messages:
-            self._take(message)
+        astray = [message for message in messages if not self._take(message)]
+        if astray:
+            self._find_back(astray)
 
-    def _take(self, message: Any) -> None:
+    def _take(self, message: Any) -> bool:
+        """Take a message; tell whether its partition can be read on."""
         error = message.error()
         if error is not None and error.code() != library().KafkaError._PARTITION_EOF:
-            raise self._failed(error)
+            if error.code() != library().KafkaError._AUTO_OFFSET_RESET:
+                raise self._failed(error)
+            return False
         progress = self._progress.get((message.topic(), message.partition()))
         if progress is None:
-            return
+            return True
         offset = message.offset()
         if error is not None:  # there is nothing in front of this offset any more
             progress.at = max(progress.at, offset)
         elif offset >= progress.end:
             progress.at = progress.end
         elif offset >= progress.at:
-            # Less than that comes where the client was sent back to the topic's beginning, as by a
-            # broker that has just been started and does not know yet how far it had come.
             progress.messages.append(message)
             progress.at = offset + 1
+        return True
+
+    def _find_back(self, astray: list[Any]) -> None:
+        """Go on where an offset was said not to exist: if its record is gone, as the user chose."""
+        for message in astray:
+            place = (message.topic(), message.partition())
+            progress = self._progress.get(place)
+            if progress is None or progress.at >= progress.end:
+                continue
+            first = self._first_offset(place)
+            if first is None or progress.at >= first:
+                time.sleep(_WAIT_SECONDS)  # the broker will know it in a moment
+                continue
+            if self._reset == "error":
+                raise self._failed(message.error())
+            begin = min(first, progress.end) if self._reset == "earliest" else progress.end
+            _logger.warning(
+                "records %d to %d of %s-%d are gone: they were not read",
+                progress.at,
+                begin - 1,
+                *place,
+            )
+            progress.at = begin
+        self._assign()
+
+    def _first_offset(self, place: tuple[str, int]) -> int | None:
+        """Return the offset of the first record that there is; None: nobody says."""
+        partition = library().TopicPartition(*place)
+        try:
+            ends = self._consumer.get_watermark_offsets(partition, timeout=_ANSWER_SECONDS)
+        except library().KafkaException:
+            return None
+        return None if ends is None else int(ends[0])
 
     @property
     def _servers(self) -> str:
@@ -165,6 +207,17 @@ class KafkaReader(SourceReader):
             f"{_PATIENCE_SECONDS:g} s" + (f" ({last})" if last else ""),
             todo="check that the brokers are running",
         )
+
+
+def _all_within(progress: _Progress, messages: list[Any]) -> bool:
+    """Tell whether messages are the next ones of a range, and only they."""
+    first, last = messages[0].offset(), messages[-1].offset()
+    if first < progress.at or last >= progress.end:
+        return False
+    if any(message.error() is not None for message in messages):
+        return False
+    offsets = [message.offset() for message in messages]
+    return last - first == len(messages) - 1 or all(a < b for a, b in pairwise(offsets))
 
 
 def _unreadable(message: Any, error: Exception) -> SourceError:

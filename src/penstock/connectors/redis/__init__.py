@@ -1,4 +1,4 @@
-"""Redis: a sink that runs a command for each record."""
+"""Redis: a sink that runs a command for each record, and streams as a source."""
 
 from penstock.connectors.redis.commands import (
     RedisCommand,
@@ -8,6 +8,7 @@ from penstock.connectors.redis.commands import (
 )
 from penstock.connectors.redis.config import FlinkJedisPoolConfig
 from penstock.connectors.redis.sink import RedisSink
+from penstock.connectors.redis.stream_source import RedisStreamEntry, RedisStreamSource
 
 __all__ = [
     "FlinkJedisPoolConfig",
@@ -16,4 +17,6 @@ __all__ = [
     "RedisDataType",
     "RedisMapper",
     "RedisSink",
+    "RedisStreamEntry",
+    "RedisStreamSource",
 ]

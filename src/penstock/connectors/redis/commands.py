@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -24,13 +25,15 @@ class RedisDataType(Enum):
     SORTED_SET = "sorted set"
     HYPER_LOG_LOG = "HyperLogLog"
     PUBSUB = "channel"
+    STREAM = "stream"
 
 
 class RedisCommand(Enum):
     """What is done with a record's key and value.
 
     With a hash or a sorted set the additional key names it, and the record's key is the field or
-    the member; else the record's key is the key. The value of ZADD is the score.
+    the member; else the record's key is the key. The value of ZADD is the score. The value of XADD
+    is a dict, the fields of the entry, or any other value for an entry with the field `value`.
     """
 
     LPUSH = "LPUSH"
@@ -49,6 +52,7 @@ class RedisCommand(Enum):
     INCRBY_EX = "INCRBY_EX"
     DECRBY = "DECRBY"
     DECRBY_EX = "DECRBY_EX"
+    XADD = "XADD"
 
     @property
     def word(self) -> str:
@@ -75,6 +79,7 @@ _DATA_TYPES = {
     "HINCRBY": RedisDataType.HASH,
     "INCRBY": RedisDataType.STRING,
     "DECRBY": RedisDataType.STRING,
+    "XADD": RedisDataType.STREAM,
 }
 _NEED_TTL = (RedisCommand.SETEX, RedisCommand.INCRBY_EX, RedisCommand.DECRBY_EX)
 _TAKE_TTL = (*_NEED_TTL, RedisCommand.HSET, RedisCommand.HINCRBY)
@@ -194,6 +199,8 @@ class CommandMaker:
         key = _argument("key", mapper.get_key_from_data(record), record)
         if command is RedisCommand.ZREM:
             return [(word, self._name_of(record), key)]
+        if command is RedisCommand.XADD:
+            return [(word, key, "*", *_fields(mapper.get_value_from_data(record), record))]
         value = _argument("value", mapper.get_value_from_data(record), record)
         ttl = mapper.get_additional_ttl(record) or self._ttl
         if command is RedisCommand.SETEX:
@@ -210,6 +217,18 @@ class CommandMaker:
     def _name_of(self, record: Any) -> Argument:
         name = self._mapper.get_additional_key(record)
         return _argument("additional key", self._name if name is None else name, record)
+
+
+def _fields(value: Any, record: Any) -> list[Argument]:
+    """Return the fields of an entry, names and values in turn."""
+    fields = value if isinstance(value, Mapping) else {"value": value}
+    if not fields:
+        raise SerializationError(
+            "an entry of a stream needs a field",
+            where="RedisMapper",
+            got=f"an empty dict of record {show_value(record, 200)}",
+        )
+    return [_argument("field", part, record) for pair in fields.items() for part in pair]
 
 
 def _argument(what: str, value: Any, record: Any) -> Argument:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import pickle
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.connectors.journal import numbering_of
 from penstock.connectors.redis.commands import Command, CommandMaker, RedisMapper
 from penstock.connectors.redis.config import FlinkJedisPoolConfig, library
+from penstock.connectors.retrying import Again, Retries
 from penstock.core.io import (
     Committable,
     Committer,
@@ -26,9 +28,6 @@ _logger = logging.getLogger("penstock.redis")
 MARKER = "penstock:published:"
 #: Commands of one transaction: the server does nothing else meanwhile.
 _CHUNK = 1000
-#: How long a server may be away while something is published.
-_PATIENCE_SECONDS = 120.0
-_RETRY_SECONDS = 0.5
 
 
 class RedisSink(Sink):
@@ -109,18 +108,18 @@ class RedisCommitter(Committer):
 
     def __init__(self, context: CommitterContext, config: FlinkJedisPoolConfig) -> None:
         self._config = config
-        self._stopping = context.stopping
+        self._retries = Retries(_logger, config, context.stopping)
         numbering = numbering_of(context.directory, fresh=not context.restored)
         self._marker = f"{MARKER}{numbering}/{context.uid}"
         self._client = config.connect()
-        self._with_retries(self._client.ping)
+        self._retries.run(partial(self._attempt, self._client.ping))
 
     def commit(self, batch_id: int, committables: list[Committable]) -> None:
         # In the same order whenever the batch is published: pieces are known by their number.
         pieces = sorted(committables, key=lambda each: each.subtask)
         for number, piece in enumerate(pieces):
-            commands = pickle.loads(piece.payload)
-            self._with_retries(lambda to=(batch_id, number), c=commands: self._run(to, c))
+            run = partial(self._run, (batch_id, number), pickle.loads(piece.payload))
+            self._retries.run(partial(self._attempt, run))
 
     def close(self) -> None:
         self._client.close()
@@ -143,29 +142,19 @@ class RedisCommitter(Committer):
             self._client.set(self._marker, before if before is not None else "-1:0")
             raise _refused(*refused[0])
 
-    def _with_retries(self, work: Any) -> None:
+    def _attempt(self, work: Callable[[], Any]) -> None:
         errors = library().exceptions
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        told = False
-        while True:
-            try:
-                work()
-                return
-            except errors.WatchError:
-                continue
-            except errors.AuthenticationError as error:
-                raise self._failed(error, "correct the password") from None
-            except (errors.ConnectionError, errors.TimeoutError, OSError) as error:
-                if time.monotonic() > deadline:
-                    raise self._failed(error, "check that the server is running") from None
-                if not told:
-                    _logger.warning("%s: tried again: %s", self._config, error)
-                told = True
-            except errors.RedisError as error:
-                raise self._failed(error, "correct the settings of sink and server") from None
-            if self._stopping():
-                raise SinkError("the job has ended while it was being published")
-            time.sleep(_RETRY_SECONDS)
+        try:
+            work()
+        except errors.WatchError as error:
+            raise Again(error, at_once=True) from None
+        except errors.AuthenticationError as error:
+            raise self._failed(error, "correct the password") from None
+        except (errors.ConnectionError, errors.TimeoutError, OSError) as error:
+            away = self._failed(error, "check that the server is running")
+            raise Again(error, away) from None
+        except errors.RedisError as error:
+            raise self._failed(error, "correct the settings of sink and server") from None
 
     def _failed(self, error: Exception, todo: str) -> SinkError:
         return SinkError(

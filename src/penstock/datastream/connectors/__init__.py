@@ -24,6 +24,11 @@ from penstock.datastream.connectors.file_system import (
     StreamFormat,
     StreamingFileSink,
 )
+from penstock.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
@@ -33,6 +38,7 @@ from penstock.datastream.connectors.kafka import (
     Semantic,
 )
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 
 __all__ = [
     "BucketAssigner",
@@ -46,11 +52,17 @@ __all__ = [
     "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
     "GeneratorFunction",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
     "KafkaRecordDeserializationSchema",
     "KafkaSink",
     "KafkaSource",
     "NumberSequenceSource",
     "OutputFileConfig",
+    "RMQConnectionConfig",
+    "RMQSink",
+    "RMQSource",
     "RateLimiterStrategy",
     "RollingPolicy",
     "Semantic",

@@ -7,6 +7,8 @@ from penstock.connectors.redis import (
     RedisDataType,
     RedisMapper,
     RedisSink,
+    RedisStreamEntry,
+    RedisStreamSource,
 )
 
 __all__ = [
@@ -16,4 +18,6 @@ __all__ = [
     "RedisDataType",
     "RedisMapper",
     "RedisSink",
+    "RedisStreamEntry",
+    "RedisStreamSource",
 ]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors.file_paths import FileStatus
 from penstock.connectors.file_source import dealing, text_lines
 from penstock.connectors.file_source.dealing import deal
 from penstock.connectors.file_source.discovery import FoundFile
 from penstock.connectors.file_source.file_format import FilePiece
 from penstock.connectors.file_source.text_lines import LineReader
+from penstock.connectors.file_stores import FileStatus
 from penstock.connectors.text_file import TextFileSource
 from penstock.core.io import ReadLimit
 from penstock.errors import ConfigurationError, SourceError

@@ -1,0 +1,17 @@
+"""Elasticsearch 7 and OpenSearch under PyFlink's module path."""
+
+from penstock.connectors.elasticsearch import (
+    Elasticsearch6SinkBuilder,
+    Elasticsearch7SinkBuilder,
+    ElasticsearchEmitter,
+    ElasticsearchSink,
+    FlushBackoffType,
+)
+
+__all__ = [
+    "Elasticsearch6SinkBuilder",
+    "Elasticsearch7SinkBuilder",
+    "ElasticsearchEmitter",
+    "ElasticsearchSink",
+    "FlushBackoffType",
+]
