@@ -1,1 +1,1 @@
-"""The command line: `penstock run`, `list`, `savepoint`, `stop`, `cancel`."""
+"""The command line `penstock`: programs, jobs, sessions, savepoints, SQL."""

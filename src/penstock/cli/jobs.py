@@ -1,4 +1,8 @@
-"""`penstock list`, `cancel`, `stop` and `savepoint`: control jobs that run."""
+"""`penstock list`, `cancel`, `stop`, `savepoint` and `checkpoint`: control jobs that run.
+
+They are for the session that `-m` or the configuration file names, and else for the jobs of this
+user on this machine.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import argparse
 import os
 
 from penstock.cli.printing import print_jobs
+from penstock.cli.session_client import SessionClient, SessionJob, session_address
 from penstock.connectors.file_paths import absolute
-from penstock.execution.job_control import find_job, running_jobs
+from penstock.execution.job_control import JobEntry, find_job, running_jobs
 from penstock.runtime.coordinator.savepoints import dispose
 
 Commands = argparse._SubParsersAction  # argparse has no public name for it
@@ -15,7 +20,7 @@ Commands = argparse._SubParsersAction  # argparse has no public name for it
 
 def add_parsers(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the commands with their options."""
-    listing = commands.add_parser("list", help="list jobs of this user on this machine")
+    listing = commands.add_parser("list", help="list jobs")
     listing.add_argument("-r", "--running", action="store_true", help="running ones only")
     listing.add_argument("-s", "--scheduled", action="store_true", help="those not started yet")
     listing.add_argument("-a", "--all", action="store_true", help="those that have ended as well")
@@ -47,13 +52,23 @@ def add_parsers(commands: Commands[argparse.ArgumentParser]) -> None:
     savepoint.add_argument("directory", nargs="?", help="folder of the savepoint")
     savepoint.set_defaults(command=savepoint_command)
 
+    checkpoint = commands.add_parser("checkpoint", help="complete a checkpoint now")
+    checkpoint.add_argument(
+        "-full", "--full", action="store_true", help="as every checkpoint is, in the end"
+    )
+    checkpoint.add_argument("job_id")
+    checkpoint.set_defaults(command=checkpoint_command)
+    for parser in (listing, cancel, stop, savepoint, checkpoint):
+        parser.add_argument("-m", "--jobmanager", metavar="HOST:PORT", help="address of a session")
+
 
 def list_jobs(options: argparse.Namespace) -> int:
     """List jobs."""
     print("Waiting for response...")
     some = options.running or options.scheduled
+    address = session_address(options.jobmanager)
     print_jobs(
-        running_jobs(),
+        running_jobs() if address is None else SessionClient(address).jobs(),
         running=options.running or options.all or not some,
         scheduled=options.scheduled or options.all or not some,
         ended=options.all,
@@ -63,7 +78,7 @@ def list_jobs(options: argparse.Namespace) -> int:
 
 def cancel_job(options: argparse.Namespace) -> int:
     """Cancel a job, and wait until it has ended."""
-    job = find_job(options.job_id)
+    job = _job(options)
     if options.withSavepoint is not None:
         directory = _directory(options.withSavepoint)
         where = directory or "the default savepoint directory"
@@ -79,7 +94,7 @@ def cancel_job(options: argparse.Namespace) -> int:
 
 def stop_job(options: argparse.Namespace) -> int:
     """Write a savepoint and end a job."""
-    job = find_job(options.job_id)
+    job = _job(options)
     print(f'Suspending job "{job.job_id}" with a CANONICAL savepoint.')
     path = job.ask("stop", drain=options.drain, directory=_directory(options.savepointPath))
     print(f"Savepoint completed. Path: {path}")
@@ -91,18 +106,47 @@ def savepoint_command(options: argparse.Namespace) -> int:
     if options.dispose:
         print(f"Disposing savepoint '{options.dispose}'.")
         print("Waiting for response...")
-        dispose(absolute(options.dispose))
+        _dispose(options)
         print(f"Savepoint '{options.dispose}' disposed.")
         return 0
     if not options.job_id:
         raise SystemExit("penstock savepoint: give the id of a job, or -d and a path")
-    job = find_job(options.job_id)
+    job = _job(options)
     print(f"Triggering savepoint for job {job.job_id}.")
     print("Waiting for response...")
     path = job.ask("savepoint", directory=_directory(options.directory))
     print(f"Savepoint completed. Path: {path}")
     print("You can resume your program from this savepoint with the run command.")
     return 0
+
+
+def checkpoint_command(options: argparse.Namespace) -> int:
+    """Complete a checkpoint of a job that goes on."""
+    job = _job(options)
+    print(f"Triggering checkpoint for job {job.job_id}.")
+    print("Waiting for response...")
+    number = job.ask("checkpoint")
+    print(f"Checkpoint {number} for job {job.job_id} completed.")
+    print("You can resume your program from this checkpoint with the run command.")
+    return 0
+
+
+def _job(options: argparse.Namespace) -> JobEntry | SessionJob:
+    address = session_address(options.jobmanager)
+    if address is None:
+        return find_job(options.job_id)
+    return SessionClient(address).job(options.job_id)
+
+
+def _dispose(options: argparse.Namespace) -> None:
+    address = session_address(options.jobmanager)
+    if address is None:
+        dispose(absolute(options.dispose))
+        return
+    session = SessionClient(address)
+    body = {"savepoint-path": options.dispose}
+    asked = session.ask("POST", "/savepoint-disposal", body)
+    session.wait_for(f"/savepoint-disposal/{asked['request-id']}")
 
 
 def _directory(given: str | None) -> str | None:

@@ -1,7 +1,8 @@
 """`penstock`: Flink's actions, options and printed lines.
 
 Exit codes: 0, done; 1, it could not be done, with the reason on standard error; 2, the command line
-makes no sense. `run` in the foreground has the exit code of the program.
+makes no sense; 130, interrupted. `run` in the foreground has the exit code of the program;
+`cluster status` has 1 if no session runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from penstock.cli import jobs, run, sql
+from penstock.cli import cluster, completion, history, info, jobs, run, sql, state
 from penstock.cli.printing import print_failure
 from penstock.errors import PenstockError
 
@@ -22,8 +23,13 @@ def make_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="ACTION", required=True)
     run.add_parser(commands)
+    info.add_parser(commands)
     jobs.add_parsers(commands)
     sql.add_parser(commands)
+    state.add_parser(commands)
+    cluster.add_parser(commands)
+    history.add_parser(commands)
+    completion.add_parser(commands, make_parser)
     return parser
 
 

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import sys
 import time
-
-from penstock.execution.job_control import JobEntry
+from collections.abc import Sequence
+from typing import Protocol
 
 _RUNNING = "------------------ Running/Restarting Jobs -------------------"
 _SCHEDULED = "----------------------- Scheduled Jobs -----------------------"
 _TERMINATED = "---------------------- Terminated Jobs -----------------------"
 _LINE = "--------------------------------------------------------------"
 _ENDED = ("FINISHED", "FAILED", "CANCELED", "SUSPENDED")
-_WAITING = ("CREATED", "INITIALIZING", "SCHEDULED")
+_WAITING = ("CREATED", "SCHEDULED")
 
 
-def print_jobs(jobs: list[JobEntry], *, running: bool, scheduled: bool, ended: bool) -> None:
+class Listed(Protocol):
+    """A job as a list shows it."""
+
+    @property
+    def job_id(self) -> str:
+        """32 hex digits."""
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+
+    @property
+    def began(self) -> float:
+        """When it was submitted, in seconds since the epoch."""
+
+    @property
+    def status(self) -> str:
+        """One of Flink's words."""
+
+
+def print_jobs(jobs: Sequence[Listed], *, running: bool, scheduled: bool, ended: bool) -> None:
     """Print jobs by what they are doing."""
     if running:
         active = [job for job in jobs if job.status not in (*_ENDED, *_WAITING)]
@@ -28,7 +48,7 @@ def print_jobs(jobs: list[JobEntry], *, running: bool, scheduled: bool, ended: b
         _print_group(_TERMINATED, over, "No terminated jobs.")
 
 
-def _print_group(heading: str, jobs: list[JobEntry], none: str) -> None:
+def _print_group(heading: str, jobs: Sequence[Listed], none: str) -> None:
     if not jobs:
         print(none)
         return

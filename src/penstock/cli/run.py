@@ -11,19 +11,22 @@ import tempfile
 import time
 from pathlib import Path
 
-from penstock.cli.settings import settings_of
+from penstock.cli.session_client import ENDED, SessionClient, session_address
 from penstock.common.options import (
     CLAIM_MODE,
     IGNORE_UNCLAIMED,
     MASTER,
     PARALLELISM,
+    PROGRESS,
     PYTHON_ARCHIVES,
     PYTHON_EXECUTABLE,
     PYTHON_FILES,
     PYTHON_REQUIREMENTS,
     RECOVERY_PATH,
 )
+from penstock.common.status_line import STATUS
 from penstock.errors import ConfigurationError, JobFailedError, show_value
+from penstock.execution.command_settings import settings_of
 from penstock.execution.configuration import CLIENT_OPTIONS, SUBMITTED_VARIABLE
 from penstock.execution.job_control import running_jobs
 
@@ -34,10 +37,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command with its options."""
     parser = commands.add_parser("run", help="run a program")
     parser.add_argument("-d", "--detached", action="store_true", help="return once the job runs")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument(
-        "-p", "--parallelism", type=int, metavar="N", help="where the program sets none"
+        "-m", "--jobmanager", metavar="MASTER|URL", help="Spark master, or address of a session"
     )
-    parser.add_argument("-m", "--jobmanager", metavar="MASTER", help="Spark master")
     parser.add_argument("-s", "--fromSavepoint", metavar="PATH", help="savepoint to go on from")
     parser.add_argument(
         "-n",
@@ -47,6 +50,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "-rm", "--restoreMode", "-claimMode", metavar="MODE", help="CLAIM or NO_CLAIM"
+    )
+    add_program_options(parser)
+    parser.set_defaults(command=run)
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which program, and with what."""
+    parser.add_argument(
+        "-p", "--parallelism", type=int, metavar="N", help="where the program sets none"
     )
     parser.add_argument(
         "-D", action="append", default=[], metavar="key=value", dest="settings", help="a setting"
@@ -62,7 +74,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("-c", "--class", dest="entry", help=argparse.SUPPRESS)
     parser.add_argument("program", nargs=argparse.REMAINDER, help="script.py and its arguments")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,58 +81,147 @@ def run(options: argparse.Namespace) -> int:
 
     :raises ConfigurationError: if no program is given, or a setting is not `key=value`.
     """
-    command = _command(options)
-    environment = {
-        **os.environ,
-        CLIENT_OPTIONS: json.dumps(_settings(options)),
-        SUBMITTED_VARIABLE: "1",
-    }
+    address = session_address(options.jobmanager) if options.jobmanager else None
+    if address is not None:
+        return submit(SessionClient(address), options)
+    command = program_command(options, "penstock run")
+    environment = {**program_environment(options), SUBMITTED_VARIABLE: "1"}
     sys.stdout.flush()
     if options.detached:
         return _run_detached(command, environment)
     os.execvpe(command[0], command, environment)
 
 
-def _command(options: argparse.Namespace) -> list[str]:
-    interpreter = options.pyClientExecutable or sys.executable
-    arguments = list(options.program)
+def submit(session: SessionClient, options: argparse.Namespace) -> int:
+    """Have a session run a program; in the foreground, wait for its end.
+
+    The session runs the script alone: files that it imports are named with -pyfs.
+    """
     if options.pyModule:
-        return [interpreter, "-m", options.pyModule, *arguments]
+        raise ConfigurationError(
+            "a session runs scripts, not modules",
+            where="penstock run -m",
+            got=f"-pym {options.pyModule}",
+            todo="write a script that imports the module, and name the module's files with -pyfs",
+        )
+    script, arguments = _script(options, "penstock run -m")
+    settings = program_settings(options)
+    body = {"name": os.path.basename(script), "content": Path(script).read_text(encoding="utf-8")}
+    uploaded = session.ask("POST", "/scripts/upload", body)["id"]
+    asked = {"programArgsList": arguments, "flinkConfiguration": settings}
+    try:
+        job_id = session.ask("POST", f"/scripts/{uploaded}/run", asked)["jobid"]
+    finally:
+        # The session has made a copy for the job.
+        session.ask("DELETE", f"/scripts/{uploaded}")
+    print(f"Job has been submitted with JobID {job_id}", flush=True)
+    if options.detached:
+        return 0
+    return _wait_for(session, job_id, quiet=options.quiet)
+
+
+def _wait_for(session: SessionClient, job_id: str, *, quiet: bool) -> int:
+    """Wait for the end of a job in a session; a line tells how far it is."""
+    STATUS.want(not quiet)
+    try:
+        while (job := session.job(job_id)).status not in ENDED:
+            STATUS.say(f"{job.status.lower()}: {progress(session, job_id)}")
+            time.sleep(_POLL_SECONDS)
+    except KeyboardInterrupt:
+        # As a program of this machine: whoever interrupts it cancels its job.
+        job.ask("cancel")
+        raise
+    finally:
+        STATUS.clear()
+    if job.status == "FINISHED":
+        print(f"Job {job_id} has finished.")
+        return 0
+    found = session.ask("GET", f"/jobs/{job_id}/exceptions")["exceptionHistory"]["entries"]
+    cause = found[0]["stacktrace"] if found else f"the job is {job.status}"
+    raise JobFailedError(cause)
+
+
+def progress(session: SessionClient, job_id: str) -> str:
+    """Return how far a job of a session is: batch, records, rate, watermark."""
+    batches = session.ask("GET", f"/jobs/{job_id}/batches")["batches"]
+    if not batches:
+        return "the first batch"
+    last = batches[-1]
+    records = sum(batch["records-in"] for batch in batches)
+    seconds = (last["begin"] + last["duration"] - batches[0]["begin"]) / 1000
+    facts = [f"batch {last['number']}", f"{last['records-in']:,} records"]
+    if seconds > 0:
+        facts.append(f"{records / seconds:,.0f} records/s")
+    if last["watermark"] is not None:
+        facts.append(
+            f"watermark {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(last['watermark'] / 1000))}"
+        )
+    return ", ".join(facts)
+
+
+def program_command(options: argparse.Namespace, where: str) -> list[str]:
+    """Return the command that runs the program.
+
+    :raises ConfigurationError: if there is no program.
+    """
+    interpreter = options.pyClientExecutable or sys.executable
+    if options.pyModule:
+        return [interpreter, "-m", options.pyModule, *options.program]
+    script, arguments = _script(options, where)
+    return [interpreter, script, *arguments]
+
+
+def _script(options: argparse.Namespace, where: str) -> tuple[str, list[str]]:
+    arguments = list(options.program)
     script = options.python or (arguments.pop(0) if arguments else None)
     if script is None:
         raise ConfigurationError(
             "no program is given",
-            where="penstock run",
-            todo="write: penstock run script.py [arguments]",
+            where=where,
+            todo=f"write: {where} script.py [arguments]",
         )
     if not Path(script).is_file():
         raise ConfigurationError(
             "there is no such program",
-            where="penstock run",
+            where=where,
             got=show_value(script),
             todo="pass the path of a Python script",
         )
-    return [interpreter, script, *arguments]
+    return script, arguments
 
 
-def _settings(options: argparse.Namespace) -> dict[str, str]:
+def program_environment(options: argparse.Namespace) -> dict[str, str]:
+    """Return the environment variables of the program."""
+    settings = program_settings(options)
+    return {**os.environ, CLIENT_OPTIONS: json.dumps(settings)}
+
+
+def program_settings(options: argparse.Namespace) -> dict[str, str]:
+    """Return the settings that the options of the command line make."""
     settings = settings_of(options.settings, "penstock run -D")
+    start = vars(options)
     given = {
         PARALLELISM.key: options.parallelism,
-        MASTER.key: options.jobmanager,
-        RECOVERY_PATH.key: options.fromSavepoint and _whole_path(options.fromSavepoint),
-        CLAIM_MODE.key: options.restoreMode,
+        MASTER.key: _master(start.get("jobmanager")),
+        RECOVERY_PATH.key: _whole_path(start.get("fromSavepoint")),
+        CLAIM_MODE.key: start.get("restoreMode"),
         PYTHON_FILES.key: options.pyFiles,
         PYTHON_ARCHIVES.key: options.pyArchives,
         PYTHON_REQUIREMENTS.key: options.pyRequirements,
         PYTHON_EXECUTABLE.key: options.pyExecutable,
+        IGNORE_UNCLAIMED.key: "true" if start.get("allowNonRestoredState") else None,
+        PROGRESS.key: "false" if start.get("quiet") else None,
     }
-    if options.allowNonRestoredState:
-        given[IGNORE_UNCLAIMED.key] = "true"
     return {**settings, **{key: str(value) for key, value in given.items() if value}}
 
 
-def _whole_path(path: str) -> str:
+def _master(given: str | None) -> str | None:
+    return None if given is None or session_address(given) is not None else given
+
+
+def _whole_path(path: str | None) -> str | None:
+    if not path:
+        return None
     return path if "://" in path or path.startswith("file:") else os.path.abspath(path)
 
 

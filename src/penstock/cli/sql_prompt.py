@@ -114,7 +114,8 @@ class SqlCompleter(Completer):
         for table in dict.fromkeys(tables):
             if table in text:
                 try:
-                    names = self._t_env.from_path(f"`{table}`").get_schema().names()
+                    # The connector is not asked: it may be slow, or away.
+                    names = self._t_env._described((table,))[0].names()
                 except PenstockError:
                     continue
                 columns.update(dict.fromkeys(names))

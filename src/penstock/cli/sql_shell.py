@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.cli.printing import print_failure
-from penstock.cli.settings import settings_of
 from penstock.cli.sql import add_options
 from penstock.cli.sql_prompt import make_reader
-from penstock.common import Row
+from penstock.cli.sql_view import show_live
+from penstock.common.options import RUNTIME_MODE
 from penstock.errors import ConfigurationError, PenstockError, show_value
+from penstock.execution.command_settings import settings_of
 from penstock.table import EnvironmentSettings, TableEnvironment
 from penstock.table.result_kind import ResultKind
 from penstock.table.result_text import draw
@@ -24,6 +24,7 @@ from penstock.table.sql.script import split_script
 from penstock.table.table_result import TableResult
 
 RESULT_MODE = "sql-client.execution.result-mode"
+_MOST_ROWS = "sql-client.execution.max-table-result.rows"
 _SYNC = "table.dml-sync"
 _PROMPT = "Penstock SQL> "
 _HELP = """The following commands are available:
@@ -35,8 +36,10 @@ SET 'key' = 'value'         Set a session's property; SET lists them.
 RESET 'key'                 Set a property back; RESET all of them.
 
 All other statements are Flink's SQL and end with a semicolon. Ctrl-C cancels the query that runs.
-'sql-client.execution.result-mode' is 'table' (the rows that are left), 'changelog' or 'tableau'."""
-_REDRAW_SECONDS = 0.5
+'sql-client.execution.result-mode' is 'table' (the rows that are left), 'changelog' or 'tableau';
+'execution.runtime-mode' is 'streaming' or 'batch'."""
+#: How many rows stay on the terminal when a view is left.
+_LEFT_ROWS = 20
 _MODES = ("table", "changelog", "tableau")
 
 
@@ -59,6 +62,8 @@ def _run(options: argparse.Namespace) -> int:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for key, value in settings_of(options.settings, "penstock sql -D").items():
         t_env.get_config().set(key, value)
+        if key == RUNTIME_MODE.key:
+            t_env._set_batch_mode(_is_batch(value))
     shell = SqlShell(t_env)
     if options.init:
         if not shell.run_script(_text(options.init, "-i"), echo=False):
@@ -93,6 +98,8 @@ class SqlShell:
         self._jobs: list[TableResult] = []
         #: Whether results are drawn on a terminal: there they update while the query runs.
         self.in_terminal = False
+        #: Input and output of the view of results; the terminal's own if empty.
+        self.terminal: dict[str, Any] = {}
         self._quiet = False
         self._ended = False
 
@@ -172,6 +179,8 @@ class SqlShell:
         statement = parse_statement(text)
         if isinstance(statement, st.SetOption) and statement.key == RESULT_MODE:
             _check_mode(statement.value)
+        if isinstance(statement, st.SetOption) and statement.key == RUNTIME_MODE.key:
+            self._t_env._set_batch_mode(_is_batch(statement.value))
         if isinstance(statement, st.Insert | st.StatementSetStatement):
             self._insert(text)
             return
@@ -206,41 +215,27 @@ class SqlShell:
     def _show(self, result: TableResult) -> None:
         mode = self._t_env.get_config().get(RESULT_MODE, "table").lower()
         with result.collect() as rows:
-            if mode == "table" and self.in_terminal:
-                self._table(result, rows)
-            else:
+            if mode == "tableau" or not self.in_terminal:
                 # As in Flink, a script shows the changelog whatever the mode is.
                 result.print()
+                return
+            zone = self._t_env.get_config().get_local_timezone()
+            schema = result.get_resolved_schema()
+            changes = mode == "changelog"
+            found = show_live(
+                rows, schema, zone, changes=changes, most=self._most_rows(), **self.terminal
+            )
+            was_running = not found.ended  # closing the rows ends them
+        # What was seen last stays on the terminal.
+        for line in draw(found.all()[-_LEFT_ROWS:], schema, changes, zone):
+            print(line, flush=True)
+        if found.error is not None:
+            raise found.error
+        if was_running:
+            print("[INFO] Query terminated.")
 
-    def _table(self, result: TableResult, rows: Any) -> None:
-        """Draw the rows that are left, again and again while they change."""
-        kept: list[Row] = []
-        drawn = time.monotonic()
-        for row in rows:
-            _apply(kept, row)
-            if time.monotonic() - drawn >= _REDRAW_SECONDS:
-                print("\x1b[2J\x1b[H", end="")
-                self._draw(result, kept)
-                drawn = time.monotonic()
-        self._draw(result, kept)
-
-    def _draw(self, result: TableResult, rows: list[Row]) -> None:
-        zone = self._t_env.get_config().get_local_timezone()
-        for line in draw(rows, result.get_resolved_schema(), False, zone):
-            print(line)
-        sys.stdout.flush()
-
-
-def _apply(rows: list[Row], change: Row) -> None:
-    """Apply a change to the rows that are left."""
-    values = tuple(change)
-    if change.get_row_kind().value in (0, 2):
-        rows.append(change)
-        return
-    for index in range(len(rows) - 1, -1, -1):
-        if tuple(rows[index]) == values:
-            del rows[index]
-            return
+    def _most_rows(self) -> int:
+        return int(self._t_env.get_config().get(_MOST_ROWS, "1000000"))
 
 
 def _check_mode(value: str | None) -> None:
@@ -250,6 +245,17 @@ def _check_mode(value: str | None) -> None:
             got=show_value(value),
             todo=f"use one of: {', '.join(_MODES)}",
         )
+
+
+def _is_batch(value: str | None) -> bool:
+    word = str(value).upper()
+    if word not in ("BATCH", "STREAMING"):
+        raise ConfigurationError(
+            f"{RUNTIME_MODE.key!r} has no such value",
+            got=show_value(value),
+            todo="use batch or streaming",
+        )
+    return word == "BATCH"
 
 
 def _tell(error: PenstockError) -> None:

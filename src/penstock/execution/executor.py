@@ -9,6 +9,8 @@ from typing import Any
 
 from penstock.common import JobExecutionResult, JobStatus
 from penstock.errors import ConfigurationError
+from penstock.execution.facts.snapshot import JobSnapshot
+from penstock.execution.notebook_view import show_live, to_html
 from penstock.graph.plan import ExecutionPlan
 
 #: Entry point group under which engines are registered.
@@ -55,6 +57,28 @@ class JobHandle(ABC):
         An engine that keeps no metrics has none to return.
         """
         return {}
+
+    def snapshot(self, since: int = 0) -> JobSnapshot | None:
+        """Return all that is known of the job now, for those who show it.
+
+        An engine that keeps no account of its jobs has nothing to return.
+
+        :param since: leave out points, batches and checkpoints from before that time, in epoch
+            milliseconds.
+        """
+        return None
+
+    def to_html(self) -> str | None:
+        """Return the job as a piece of HTML, None if there is nothing to show."""
+        found = self.snapshot()
+        return None if found is None else to_html(found)
+
+    def show_live(self) -> bool:
+        """Show the job in the notebook's cell that is running, and follow it until it ends.
+
+        :returns: whether there was something to show, and a notebook to show it in.
+        """
+        return show_live(self.snapshot)
 
 
 class Executor(ABC):

@@ -9,6 +9,7 @@ A request is one line of JSON, and so is the answer.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -26,12 +27,15 @@ from penstock.common import JobClient
 from penstock.errors import JobFailedError, JobNotFoundError, PenstockError
 from penstock.execution.configuration import SUBMITTED_VARIABLE
 from penstock.execution.executor import JobHandle
+from penstock.execution.facts.json_form import to_json
 from penstock.execution.process_folder import PREFIX, process_folder
 
 _SOCKET = "control"
 _JOBS = "jobs"
 #: Longest path that a Unix socket may have on Linux.
 _LONGEST_PATH = 108
+#: How long a process that ends waits for the last answers to be sent.
+_FINISH_SECONDS = 5.0
 #: How long a process may take to say what it runs. A savepoint may take as long as it takes.
 _ANSWER_SECONDS = 20.0
 
@@ -51,7 +55,8 @@ class JobEntry:
     def ask(self, what: str, timeout: float | None = None, **arguments: Any) -> Any:
         """Ask the job's process to do something, and return its answer.
 
-        :param what: `status`, `cancel`, `savepoint` or `stop`.
+        :param what: `status`, `facts` (with `since`), `cancel`, `savepoint`, `checkpoint`, `stop`
+            or `cancel-with-savepoint`.
         :param timeout: seconds to wait; None: as long as it takes.
         :raises JobFailedError: with the reason if it could not be done.
         """
@@ -77,10 +82,14 @@ class ControlServer:
         self._folder = folder
         self._jobs: dict[str, JobHandle] = {}
         self._pid = os.getpid()
+        self._answering = 0
+        self._idle = threading.Condition()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(folder / _SOCKET))
         self._listener.listen(16)
         os.register_at_fork(after_in_child=self._listener.close)
+        # Whoever has stopped a job must hear of it, though the process ends with the job.
+        atexit.register(self._finish_answers)
         (folder / _JOBS).mkdir(exist_ok=True)
         thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
         thread.start()
@@ -108,15 +117,29 @@ class ControlServer:
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError), connection.makefile("rw") as file:
-            try:
-                answer: dict[str, Any] = {"value": self._do(json.loads(file.readline()))}
-            except PenstockError as error:
-                answer = {"error": str(error)}
-            except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            file.write(json.dumps(answer) + "\n")
-            file.flush()
+        with self._idle:
+            self._answering += 1
+        try:
+            with connection, contextlib.suppress(OSError), connection.makefile("rw") as file:
+                file.write(json.dumps(self._answer_to(file.readline())) + "\n")
+                file.flush()
+        finally:
+            with self._idle:
+                self._answering -= 1
+                self._idle.notify_all()
+
+    def _answer_to(self, line: str) -> dict[str, Any]:
+        try:
+            return {"value": self._do(json.loads(line))}
+        except PenstockError as error:
+            return {"error": str(error)}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    def _finish_answers(self) -> None:
+        if self._pid == os.getpid():
+            with self._idle:
+                self._idle.wait_for(lambda: self._answering == 0, _FINISH_SECONDS)
 
     def _do(self, request: dict[str, Any]) -> Any:
         job = self._jobs.get(request["job"])
@@ -125,17 +148,41 @@ class ControlServer:
         action = _ACTIONS.get(request["do"])
         if action is None:
             raise JobFailedError(f"nobody knows how to {request['do']!r} a job")
-        return action(JobClient(job), request)
+        return action(job, request)
 
 
-_ACTIONS: dict[str, Callable[[JobClient, dict[str, Any]], Any]] = {
-    "status": lambda job, _: job.get_job_status().result().name,
-    "cancel": lambda job, _: job.cancel().result(),
-    "savepoint": lambda job, asked: job.trigger_savepoint(asked["directory"]).result(),
-    "stop": lambda job, asked: job.stop_with_savepoint(asked["drain"], asked["directory"]).result(),
-    "cancel-with-savepoint": lambda job, asked: job.cancel_with_savepoint(
-        asked["directory"]
-    ).result(),
+def _savepoint(job: JobHandle, asked: dict[str, Any]) -> str:
+    return JobClient(job).trigger_savepoint(asked["directory"]).result()
+
+
+def _stop(job: JobHandle, asked: dict[str, Any]) -> str:
+    return JobClient(job).stop_with_savepoint(asked["drain"], asked["directory"]).result()
+
+
+def _cancel_with_savepoint(job: JobHandle, asked: dict[str, Any]) -> str:
+    return JobClient(job).cancel_with_savepoint(asked["directory"]).result()
+
+
+def _checkpoint(job: JobHandle, asked: dict[str, Any]) -> int:
+    trigger: Callable[[], int] | None = getattr(job, "trigger_checkpoint", None)
+    if trigger is None:
+        raise JobFailedError("this executor completes no checkpoints on request")
+    return trigger()
+
+
+def _facts(job: JobHandle, asked: dict[str, Any]) -> dict[str, Any] | None:
+    found = job.snapshot(int(asked.get("since", 0)))
+    return None if found is None else to_json(found)
+
+
+_ACTIONS: dict[str, Callable[[JobHandle, dict[str, Any]], Any]] = {
+    "status": lambda job, _: job.status().name,
+    "facts": _facts,
+    "cancel": lambda job, _: JobClient(job).cancel().result(),
+    "savepoint": _savepoint,
+    "checkpoint": _checkpoint,
+    "stop": _stop,
+    "cancel-with-savepoint": _cancel_with_savepoint,
 }
 
 _guard = threading.Lock()
@@ -162,10 +209,18 @@ def announce_job(job: JobHandle, name: str) -> None:
         print(f"Job has been submitted with JobID {job.job_id}", flush=True)
 
 
+def announced_jobs() -> list[JobEntry]:
+    """Return the jobs of this user on this machine without asking their processes.
+
+    Some of them may be gone, and none has a status.
+    """
+    return list(_entries(Path(tempfile.gettempdir())))
+
+
 def running_jobs() -> list[JobEntry]:
     """Return the jobs of this user on this machine that answer, the oldest first."""
     jobs = []
-    for entry in _entries(Path(tempfile.gettempdir())):
+    for entry in announced_jobs():
         with contextlib.suppress(PenstockError):
             status = entry.ask("status", timeout=_ANSWER_SECONDS)
             jobs.append(JobEntry(**{**vars(entry), "status": str(status)}))

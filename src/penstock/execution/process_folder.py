@@ -28,6 +28,8 @@ _MARK = ".penstock"
 _LOG_SECONDS = 7 * 24 * 3600.0
 _guard = threading.Lock()
 _folder: ProcessFolder | None = None
+#: Folders of this process that stand elsewhere, by where.
+_elsewhere: dict[Path, ProcessFolder] = {}
 
 
 def keep_from_forks(handle: int) -> int:
@@ -100,6 +102,21 @@ def process_folder() -> ProcessFolder:
             _folder = ProcessFolder(parent)
             atexit.register(_folder.remove)
         return _folder
+
+
+def folder_in(parent: Path) -> ProcessFolder:
+    """Return a folder of this process inside another one; made on first use.
+
+    A worker ends without a chance to remove it: the next process that makes one there does.
+    """
+    with _guard:
+        found = _elsewhere.get(parent)
+        if found is None or not found.is_mine or not found.path.is_dir():
+            parent.mkdir(parents=True, exist_ok=True)
+            sweep(parent)
+            found = _elsewhere[parent] = ProcessFolder(parent)
+            atexit.register(found.remove)
+        return found
 
 
 def sweep(parent: Path) -> None:

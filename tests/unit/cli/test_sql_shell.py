@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import io
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
 from penstock.cli import sql
 from penstock.cli.main import main
 from penstock.cli.sql_prompt import SqlCompleter, is_complete, styled
 from penstock.cli.sql_shell import SqlShell
 from penstock.cli.sql_shell import main as shell
+from penstock.cli.sql_view import ResultRows, ResultView, show_live
+from penstock.common import Row, RowKind
+from penstock.graph.relational.types import INT, RowType
 from penstock.table import EnvironmentSettings, TableEnvironment
 from penstock.table.sql.script import split_script
 
@@ -119,41 +127,126 @@ def _session(words: str) -> SqlShell:
     return session
 
 
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[SqlShell, str, int], None]]:
+    """Give what presses a key once a query has sent so many rows; 0: when it has ended."""
+    with create_pipe_input() as pipe:
+
+        def press(session: SqlShell, key: str, after: int) -> None:
+            session.terminal = {"terminal_input": pipe, "terminal_output": DummyOutput()}
+
+            def watched(rows: Any) -> Iterator[Any]:
+                for number, row in enumerate(rows, 1):
+                    yield row
+                    if number == after:
+                        pipe.send_text(key)
+                if not after:
+                    # Behind the end of the rows, which the view learns at once.
+                    threading.Timer(0.3, pipe.send_text, (key,)).start()
+
+            def show(rows: Any, *arguments: Any, **options: Any) -> Any:
+                return show_live(watched(rows), *arguments, **options)
+
+            monkeypatch.setattr("penstock.cli.sql_shell.show_live", show)
+
+        yield press
+
+
 def test_a_terminal_shows_the_rows_that_are_left_or_the_changelog(
-    words: str, capsys: pytest.CaptureFixture[str]
+    words: str, capsys: pytest.CaptureFixture[str], keys: Any
 ) -> None:
     session = _session(words)
+    keys(session, "q", 0)
+    query = "SELECT w, SUM(n) AS s FROM words GROUP BY w;"
     answers = iter(
         [
-            "SELECT w, SUM(n) AS s FROM words GROUP BY w;",
+            query,
             "SET 'sql-client.execution.result-mode' = 'pages';",
             "SET 'sql-client.execution.result-mode' = 'changelog';",
-            "SELECT w, SUM(n) AS s FROM words GROUP BY w;",
+            query,
+            "SET 'sql-client.execution.result-mode' = 'tableau';",
+            query,
             "EXIT;",
         ]
     )
     capsys.readouterr()
     assert session.converse(lambda: next(answers))
-    table, changelog = capsys.readouterr().out.split("[ERROR]")
+    text = capsys.readouterr().out
+    table, changelog = text.split("[ERROR]")
     assert table.splitlines()[3:5] == ["| b | 2 |", "| a | 4 |"]
     assert "got:   'pages'\n  to do: use one of: table, changelog, tableau\n" in changelog
-    assert "| -U |" in changelog
+    assert changelog.count("| -U |") == 2
+    assert "terminated" not in text
 
 
-def test_an_interrupt_ends_the_query_and_not_the_shell(
-    words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_key_ends_the_query_and_not_the_shell(
+    words: str, capsys: pytest.CaptureFixture[str], keys: Any
 ) -> None:
     session = _session(words)
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "_table", interrupted)
-        assert session.run("SELECT * FROM words")
-    assert capsys.readouterr().out.endswith("\n[INFO] Query terminated.\n")
+    assert session.run("CREATE TABLE g (n INT) WITH ('connector' = 'datagen')")
+    keys(session, "\x03", 3)
+    assert session.run("SELECT n FROM g")
+    assert capsys.readouterr().out.endswith("[INFO] Query terminated.\n")
+    keys(session, "q", 0)
     assert session.run("SELECT n FROM words WHERE n > 2")
     assert "| 3 |" in capsys.readouterr().out
+
+
+def test_a_query_that_fails_is_told_when_its_view_is_left(
+    words: str, capsys: pytest.CaptureFixture[str], keys: Any
+) -> None:
+    session = _session(words)
+    keys(session, "q", 0)
+    session.terminal["terminal_input"].send_text("l")
+    threading.Timer(2.0, session.terminal["terminal_input"].send_text, ("q",)).start()
+    assert not session.run("SELECT 1 / (n - n) FROM words")
+    assert "[ERROR] Could not execute SQL statement. Reason:" in capsys.readouterr().out
+
+
+def test_pages_are_turned_while_rows_come() -> None:
+    schema = RowType.of(("n", INT))
+    rows = ResultRows(changes=False, most=100)
+    with create_pipe_input() as pipe:
+        view = ResultView(
+            rows, schema, "UTC", changes=False, terminal_input=pipe, terminal_output=DummyOutput()
+        )
+        assert view.lines() == ["Empty set"]
+        size = 33  # of the terminal's 40 lines
+        for number in range(2 * size + 1):
+            rows.apply(Row(number))
+        assert view.lines()[3:-1] == ["| 66 |"]
+        view.turn(-1)
+        assert view.lines()[3] == "| 33 |"
+        view.turn(-5)
+        assert view.lines()[3] == "|  0 |"
+        rows.apply(_row(1, 0))
+        assert view.lines()[3] == "|  1 |"
+        view.turn(9)
+        assert view.lines()[3] == "| 34 |"
+        for number in range(200):
+            rows.apply(Row(number))
+        assert len(rows.all()) == 100
+
+
+def _row(kind: int, value: int) -> Row:
+    row = Row(value)
+    row.set_row_kind(list(RowKind)[kind])
+    return row
+
+
+def test_batch_mode_gives_final_rows(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    session = _session(words)
+    session.in_terminal = False
+    assert not session.run("SET 'execution.runtime-mode' = 'sometimes'")
+    assert session.run("SET 'execution.runtime-mode' = 'batch'")
+    capsys.readouterr()
+    assert session.run("SELECT w, SUM(n) AS s FROM words GROUP BY w")
+    text = capsys.readouterr().out
+    assert "| a | 4 |" in text
+    assert "op" not in text
+    assert session.run("SET 'execution.runtime-mode' = 'streaming'")
+    assert session.run("SELECT w, SUM(n) AS s FROM words GROUP BY w")
+    assert "| -U |" in capsys.readouterr().out
 
 
 def test_a_script_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:

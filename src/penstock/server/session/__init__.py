@@ -1,0 +1,1 @@
+"""The session: runs scripts as processes of their own, and finds them again after its own end."""
