@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from penstock.graph.transformations import (
 )
 from penstock.table.factories.base import TableContext, TableSink, TableSource
 from penstock.table.factories.registry import REGISTRY
+from penstock.table.factories.watermark_options import WatermarkSettings, watermark_settings
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.scope import Scope
 
@@ -72,33 +74,51 @@ class CatalogTable:
         """Return the columns that the connector gives beside the physical ones."""
         return [column for column in self.columns if column.metadata is not None]
 
-    def sink_schema(self) -> t.RowType:
-        """Return the columns that INSERT writes."""
-        fields = list(self.physical().fields)
-        fields += [
-            t.RowField(c.name, c.type) for c in self.metadata_columns()
-            if not c.virtual and c.type is not None
-        ]  # fmt: skip
-        return t.RowType(tuple(fields), is_nullable=False)
+    def context(
+        self, t_env: TableEnvironment, hints: dict[str, str], columns: list[Column]
+    ) -> TableContext:
+        """Return the table as its connector sees it.
 
-    def context(self, t_env: TableEnvironment, hints: dict[str, str]) -> TableContext:
-        """Return the table as its connector sees it."""
+        :param columns: the metadata columns that count.
+        """
         return TableContext(
             self.name, self.physical(), {**self.options, **hints}, self.primary_key,
-            self.partition_keys, tuple(c.metadata or c.name for c in self.metadata_columns()),
+            self.partition_keys, tuple(c.metadata or c.name for c in columns),
             t_env.get_config().get_local_timezone(),
             t_env._settings.is_streaming_mode(), t_env._env.get_parallelism(),
+            t_env._spark_settings(),
         )  # fmt: skip
+
+    def _with_metadata(
+        self, columns: list[Column], known: dict[str, t.LogicalType], verb: str
+    ) -> t.RowType:
+        """Return the columns that pass between the connector and the table."""
+        fields = list(self.physical().fields)
+        for column in columns:
+            key = column.metadata or column.name
+            if key not in known:
+                raise ValidationError(
+                    f"the connector {self.options.get('connector')!r} has no metadata {key!r} that "
+                    f"can be {verb}",
+                    where=f"table {self.name}, column {column.name}",
+                    todo=f"it has: {', '.join(sorted(known)) or 'none'}"
+                    + ("; declare the column VIRTUAL" if verb == "written" else ""),
+                )
+            fields.append(t.RowField(column.name, known[key]))
+        return t.RowType(tuple(fields), is_nullable=False)
 
     def scan(self, t_env: TableEnvironment, hints: dict[str, str]) -> Node:
         """Return the node that reads the table: computed columns and watermarks included."""
-        context = self.context(t_env, hints)
-        source = REGISTRY.find(context).source(context)
-        lookup = REGISTRY.find(context).lookup(context)
-        fields = [*context.schema.fields]
-        fields += [t.RowField(c.name, c.type or t.STRING) for c in self.metadata_columns()]
-        schema = t.RowType(tuple(fields), is_nullable=False)
-        node: Node = Scan(schema, ConnectorTable(self.name, source, lookup))
+        columns = self.metadata_columns()
+        context = self.context(t_env, hints, columns)
+        factory = REGISTRY.find(context)
+        schema = self._with_metadata(columns, factory.readable_metadata(context), "read")
+        source = factory.source(context)
+        table = ConnectorTable(
+            self.name, source, factory.lookup(context),
+            watermark_settings(context),
+        )  # fmt: skip
+        node: Node = Scan(schema, table)
         if "U" in source.kinds and not source.update_before:
             keys = tuple(schema.names().index(key) for key in self.primary_key)
             node = ChangelogNormalize(schema, node, keys)
@@ -114,7 +134,7 @@ class CatalogTable:
 
     def _computed(self, node: Node, t_env: TableEnvironment) -> Node:
         names = node.names()
-        if [column.name for column in self.columns] == names:
+        if [column.name for column in self.columns] == names and not self.metadata_columns():
             return node
         binder = ExpressionBinder(Scope.of(node), t_env._catalogs.find_function)
         exprs: list[Expr] = []
@@ -122,7 +142,10 @@ class CatalogTable:
             if column.expression is not None:
                 exprs.append(binder.bind(column.expression))
             else:
-                exprs.append(node.ref(names.index(column.name)))
+                value: Expr = node.ref(names.index(column.name))
+                if column.metadata is not None and column.type is not None:
+                    value = cast(value, column.type)
+                exprs.append(value)
         return project(node, exprs, [column.name for column in self.columns])
 
     def _with_watermark(self, node: Node, t_env: TableEnvironment) -> Node:
@@ -148,11 +171,35 @@ class CatalogTable:
         schema = t.RowType(tuple(fields), is_nullable=False)
         return Watermark(schema, node, index, cast(expr, kind.as_attribute(t.TimeAttribute.NONE)))
 
-    def sink(self, t_env: TableEnvironment, hints: dict[str, str] | None = None) -> SinkTable:
-        """Return the table as the target of rows."""
-        context = self.context(t_env, hints or {})
-        sink = REGISTRY.find(context).sink(context)
-        return SinkTable(self.name, self.sink_schema(), sink, self.primary_key)
+    def sink(
+        self,
+        t_env: TableEnvironment,
+        overwrite: bool = False,
+        partition: tuple[tuple[str, Any], ...] = (),
+    ) -> SinkTable:
+        """Return the table as the target of rows.
+
+        :param overwrite: whether the rows replace what is there.
+        :param partition: values of partition columns that are the same in all rows.
+        :raises ValidationError: if the connector cannot do that.
+        """
+        columns = [column for column in self.metadata_columns() if not column.virtual]
+        context = self.context(t_env, {}, columns)
+        context = replace(context, overwrite=overwrite, static_partition=partition)
+        factory = REGISTRY.find(context)
+        if overwrite and not factory.overwrites:
+            raise ValidationError(
+                f"the connector {factory.identifier!r} does not replace what a table holds",
+                where=f"INSERT OVERWRITE {self.name}",
+                todo="use INSERT INTO, and empty the table itself before",
+            )
+        schema = self._with_metadata(columns, factory.writable_metadata(context), "written")
+        return SinkTable(self.name, schema, factory.sink(context), self.primary_key)
+
+    def partitions(self, t_env: TableEnvironment) -> list[str]:
+        """Return the names of the partitions that the table has."""
+        context = self.context(t_env, {}, [])
+        return REGISTRY.find(context).partitions(context)
 
     def named(self, name: str) -> CatalogTable:
         """Return the table under a name."""
@@ -162,17 +209,37 @@ class CatalogTable:
 class ConnectorTable:
     """A connector's source as a table of a plan."""
 
-    def __init__(self, name: str, source: TableSource, lookup: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        source: TableSource,
+        lookup: Any = None,
+        marks: WatermarkSettings | None = None,
+    ) -> None:
         self.name = name
         self.kinds = source.kinds
         self.lookup = lookup
+        self.split_watermarks = source.split_watermarks
+        self.partitions = source.partitions
         self._source = source
-        self._made: tuple[Translator, Transformation] | None = None
+        self._marks = marks or WatermarkSettings()
+        self.eager_watermarks = self._marks.eager
+
+    def of_partitions(self, wanted: list[tuple[Any, ...]]) -> ConnectorTable:
+        """Return some partitions of the table."""
+        assert self.partitions is not None
+        made = copy.copy(self)
+        made._source = replace(self._source, source=self.partitions.source(wanted))
+        return made
 
     def translate(self, translator: Translator, node: Scan) -> tuple[Transformation, Changes]:
         """Return the rows of the connector."""
         source = self._source
-        operator = translator.add(node, SourceSpec(source.source), [], name=self.name)
+        strategy = translator.strategies.get(node)
+        if strategy is not None:
+            strategy = self._marks.applied(strategy, translator.settings.idle_timeout)
+        spec = SourceSpec(source.source, strategy)
+        operator = translator.add(node, spec, [], name=self.name)
         if not source.source.parallel:
             operator.force_non_parallel()
         elif source.parallelism is not None:
@@ -220,7 +287,8 @@ class SinkTable:
             source = translator.add(node, ConvertSpec(AddKind()), [source], name="AddKind")
         if self._key and done.has_kinds:
             source = PartitionTransformation(source, Hash(RowKey(self._key)))
-        operator = translator.add(node, SinkSpec(self._sink.sink), [source], name=self.name)
+        spec = SinkSpec(self._sink.sink)
+        operator = translator.add(node, spec, [source], name=self.name, changes=done.has_kinds)
         if self._sink.parallelism is not None:
             operator.set_parallelism(self._sink.parallelism)
         return operator

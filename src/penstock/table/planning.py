@@ -54,6 +54,7 @@ class Planner:
             zone=self.config.get_local_timezone(),
             batch=self.batch,
             state_ttl=self.config.state_ttl(),
+            idle_timeout=self.config.idle_timeout(),
         )
 
     # ---- streams -------------------------------------------------------------------------------
@@ -98,7 +99,9 @@ class Planner:
         done, plan = self.translated(node, translator, update_before)
         time = _row_time(node.schema) if append or done.changes.insert_only else None
         convert = RowsToRecords(node.schema, done.has_kinds, time, flag)
-        operator = translator.add(plan, ConvertSpec(convert), [done.source], name="TableToStream")
+        operator = translator.add(
+            plan, ConvertSpec(convert), [done.source], name="TableToStream", changes=done.has_kinds
+        )
         if flag:
             operator.output_type = Types.TUPLE([Types.BOOLEAN(), Types.PICKLED_BYTE_ARRAY()])
         return operator, done.changes
@@ -130,7 +133,7 @@ class Planner:
             "Collect table sink", SinkSpec(CollectSink(collector.id)), [stream],
             self.env.get_parallelism(),
         )  # fmt: skip
-        del changes
+        sink.follows_input, sink.keeps_order = True, not changes.insert_only
         handle = self.submit([sink], job_name)
         return TableResult(
             node.schema, handle=handle, collector=collector, streaming=not self.batch,

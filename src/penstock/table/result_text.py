@@ -136,11 +136,11 @@ def show(value: Any, kind: t.LogicalType, zone: str = "UTC") -> str:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, float):
-        return _float(value)
+        return java_float(value)
     return str(value)
 
 
-def _float(value: float) -> str:
+def java_float(value: float) -> str:
     """Return a double as Java shows it."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from penstock.common import Row
 from penstock.errors import CatalogError, ValidationError
 from penstock.graph.relational import types as t
+from penstock.graph.relational.algebra import project
+from penstock.graph.relational.codegen.chunks import calc
 from penstock.table.catalog_manager import Database, InMemoryCatalog, View, hint
 from penstock.table.catalog_table import CatalogTable, fitted
 from penstock.table.result_kind import ResultKind
 from penstock.table.sql import statements as st
+from penstock.table.sql.expression_binder import ExpressionBinder
+from penstock.table.sql.scope import Scope
 from penstock.table.table_definition import alter_table, create_table_statement, define_table
 from penstock.table.table_result import TableResult
 
@@ -51,36 +55,44 @@ def _query(t_env: TableEnvironment, statement: st.Query) -> TableResult:
 def bound_insert(t_env: TableEnvironment, statement: st.Insert) -> tuple[Any, Any]:
     """Return the rows of an INSERT and the table that they go to.
 
-    :raises ValidationError: if it asks for what no connector can do.
+    :raises ValidationError: if it asks for what the connector cannot do.
     """
-    refuse_overwrite(statement.overwrite)
-    if statement.partition:
+    node = t_env._bind(statement.query.tree)
+    if not statement.partition:
+        return insert_into(t_env, statement.target, node, statement.columns, statement.overwrite)
+    table, name = _target(t_env, statement.target)
+    for column in statement.partition:
+        if column not in table.partition_keys:
+            raise ValidationError(
+                f"{column!r} is no partition column of {name!r}",
+                where=f"INSERT INTO {name} PARTITION (...)",
+                got=f"PARTITIONED BY ({', '.join(table.partition_keys)})",
+                todo="select its values with the others",
+            )
+    binder = ExpressionBinder(Scope.of(node), t_env._catalogs.find_function)
+    given = {
+        column: binder.bind(tree)
+        for column, tree in statement.partition.items()
+        if tree is not None
+    }
+    values = tuple((column, _constant(expr, column)) for column, expr in given.items())
+    others = [field.name for field in table.physical().fields if field.name not in given]
+    columns = (*(statement.columns or others), *given)
+    rows = project(node, [*node.refs(), *given.values()], [*node.names(), *given])
+    sink = table.sink(t_env, statement.overwrite, values)
+    return fitted(rows, sink.schema, columns, f"INSERT INTO {name}"), sink
+
+
+def _constant(expr: Any, column: str) -> Any:
+    """Return the value of a partition column in PARTITION (...)."""
+    if expr.inputs():
         raise ValidationError(
-            "INSERT INTO ... PARTITION (...) is not supported",
-            got=", ".join(statement.partition),
-            todo="select the values of the partition's columns with the others",
+            f"the value of {column!r} in PARTITION (...) must be a constant", got=str(expr)
         )
-    return insert_into(
-        t_env, statement.target, t_env._bind(statement.query.tree), statement.columns
-    )
+    return calc([expr], None, 1).load()["calc"]([(None,)])[0][0]
 
 
-def refuse_overwrite(overwrite: bool) -> None:
-    """Refuse to replace what a table holds: no connector can do it yet.
-
-    :raises ValidationError: if `overwrite` is set.
-    """
-    if overwrite:
-        raise ValidationError(
-            "INSERT OVERWRITE is not supported: no connector replaces what a table holds",
-            todo="use INSERT INTO, and empty the table itself before",
-        )
-
-
-def insert_into(
-    t_env: TableEnvironment, target: tuple[str, ...], node: Any, columns: tuple[str, ...] = ()
-) -> tuple[Any, Any]:
-    """Return rows that fit a table, and the table as a sink."""
+def _target(t_env: TableEnvironment, target: tuple[str, ...]) -> tuple[CatalogTable, str]:
     entry = t_env._catalogs.find(target)
     name = ".".join(target)
     if entry is None:
@@ -90,7 +102,19 @@ def insert_into(
         raise ValidationError(
             f"{name!r} is a view and cannot be written to", todo="INSERT INTO a table"
         )
-    sink = entry.sink(t_env)
+    return entry, name
+
+
+def insert_into(
+    t_env: TableEnvironment,
+    target: tuple[str, ...],
+    node: Any,
+    columns: tuple[str, ...] = (),
+    overwrite: bool = False,
+) -> tuple[Any, Any]:
+    """Return rows that fit a table, and the table as a sink."""
+    table, name = _target(t_env, target)
+    sink = table.sink(t_env, overwrite)
     return fitted(node, sink.schema, columns, f"INSERT INTO {name}"), sink
 
 
@@ -308,7 +332,7 @@ def _show(t_env: TableEnvironment, statement: st.Show) -> TableResult:
     if kind == "CURRENT DATABASE":
         return listed("current database name", [catalogs.current_database])
     catalog, database = catalogs.current_catalog, catalogs.current_database
-    if statement.name and kind != "DATABASES":
+    if statement.name and kind not in ("DATABASES", "PARTITIONS"):
         database = statement.name[-1]
         catalog = statement.name[0] if len(statement.name) == 2 else catalog
     names: dict[str, Callable[[], list[str]]] = {
@@ -323,7 +347,7 @@ def _show(t_env: TableEnvironment, statement: st.Show) -> TableResult:
         "MODULES": t_env.list_modules,
         "FULL MODULES": t_env.list_modules,
         "JARS": list,
-        "PARTITIONS": list,
+        "PARTITIONS": lambda: _target(t_env, statement.name)[0].partitions(t_env),
         "PROCEDURES": list,
         "JOBS": list,
     }

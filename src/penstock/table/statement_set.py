@@ -9,7 +9,7 @@ from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.sql import statements as st
 from penstock.table.sql.parser import parse_statement
-from penstock.table.statement_runner import bound_insert, refuse_overwrite, started
+from penstock.table.statement_runner import bound_insert, started
 from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_pipeline import sink_of
 from penstock.table.table_result import TableResult
@@ -39,8 +39,8 @@ class StatementSet:
         overwrite: bool = False,
     ) -> StatementSet:  # fmt: skip
         """Add a table as the input of another."""
-        refuse_overwrite(overwrite)
-        self._inserts.append(sink_of(self._t_env, target_path_or_descriptor, table._node))
+        insert = sink_of(self._t_env, target_path_or_descriptor, table._node, overwrite)
+        self._inserts.append(insert)
         return self
 
     def add(self, table_pipeline: Any) -> StatementSet:

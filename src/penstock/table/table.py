@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas
 from sqlglot import exp
 
 from penstock.errors import ValidationError
+from penstock.execution.data_frames import find_data_frames
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Correlate, Join, Node, Sort, TableAggregate, project
 from penstock.graph.relational.expressions import Call, Expr, FieldAccess, UdfCall
+from penstock.table.arrow_types import arrow_table
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
@@ -27,7 +28,7 @@ from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.from_binder import joined_schema
 from penstock.table.sql.query_binder import distinct, set_operation
 from penstock.table.sql.scope import Scope
-from penstock.table.statement_runner import refuse_overwrite, started
+from penstock.table.statement_runner import started
 from penstock.table.table_pipeline import TablePipeline, sink_of
 from penstock.table.table_result import TableResult
 from penstock.table.table_trees import TreeBinder, trees_of
@@ -332,15 +333,14 @@ class Table:
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TableResult:
         """Run the query into a table."""
-        refuse_overwrite(overwrite)
-        return started(self._t_env, [sink_of(self._t_env, table_path_or_descriptor, self._node)])
+        insert = sink_of(self._t_env, table_path_or_descriptor, self._node, overwrite)
+        return started(self._t_env, [insert])
 
     def insert_into(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TablePipeline:
         """Return the query with its target, to be run or explained."""
-        refuse_overwrite(overwrite)
-        insert = sink_of(self._t_env, table_path_or_descriptor, self._node)
+        insert = sink_of(self._t_env, table_path_or_descriptor, self._node, overwrite)
         return TablePipeline(self._t_env, insert, table_path_or_descriptor)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
@@ -354,6 +354,16 @@ class Table:
     def to_pandas(self) -> Any:
         """Run a bounded query and return its final rows as a pandas DataFrame."""
         return final_frame(self)
+
+    def to_data_frame(self) -> Any:
+        """Run a bounded query and return its final rows as a DataFrame of Spark.
+
+        The rows pass through the user's process.
+
+        >>> table.to_data_frame().createOrReplaceTempView("counts")  # doctest: +SKIP
+        """
+        rows = arrow_table(final_rows(self), self._node.schema)
+        return find_data_frames().create(rows, self._t_env._spark_settings())
 
     def __str__(self) -> str:
         """Return a name under which SQL text can read this table: f"SELECT * FROM {table}"."""
@@ -370,15 +380,22 @@ class Table:
         return Table(node, self._t_env)
 
 
+def final_rows(table: Table) -> list[tuple[Any, ...]]:
+    """Return the rows that are left of a query; it must end by itself."""
+    rows: dict[str, list[Any]] = {}
+    for row in table.execute().collect():
+        # By text: rows may hold lists and dicts.
+        entry = rows.setdefault(repr(tuple(row)), [tuple(row), 0])
+        entry[1] += -1 if row.get_row_kind().value & 1 else 1
+    return [values for values, count in rows.values() for _ in range(count)]
+
+
 def final_frame(table: Table) -> Any:
     """Return the rows that are left of a query, as a pandas DataFrame."""
-    rows: dict[Any, int] = {}
-    for row in table.execute().collect():
-        kind = row.get_row_kind().value
-        values = tuple(row)
-        rows[values] = rows.get(values, 0) + (-1 if kind & 1 else 1)
-    kept = [values for values, count in rows.items() for _ in range(count)]
-    return pandas.DataFrame(kept, columns=table.get_schema().names())
+    # Here and not above: it takes longer to load than all the rest of this package.
+    import pandas
+
+    return pandas.DataFrame(final_rows(table), columns=table.get_schema().names())
 
 
 def _name_of(tree: Any) -> str:

@@ -7,7 +7,13 @@ import sys
 from typing import Any
 
 from penstock.common import Configuration
-from penstock.common.options import LOCAL_TIME_ZONE, PYTHON_EXECUTABLE, SQL_DIALECT, STATE_TTL
+from penstock.common.options import (
+    LOCAL_TIME_ZONE,
+    PYTHON_EXECUTABLE,
+    SOURCE_IDLE_TIMEOUT,
+    SQL_DIALECT,
+    STATE_TTL,
+)
 from penstock.table.sql_dialect import SqlDialect
 
 
@@ -68,6 +74,10 @@ class TableConfig:
     def state_ttl(self) -> int:
         """Return the same in milliseconds."""
         return STATE_TTL.read(self.to_map()).to_millis()
+
+    def idle_timeout(self) -> int:
+        """Return after how many milliseconds a silent split is left out; zero: never."""
+        return SOURCE_IDLE_TIMEOUT.read(self.to_map()).to_millis()
 
     def get_max_generated_code_length(self) -> int:
         """Return Flink's limit, which has no meaning here: Python code is never split."""

@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-import pandas
-
 from penstock.common import Configuration, Row
 from penstock.connectors.collection import CollectionSource
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import CatalogError, ValidationError
+from penstock.execution.data_frames import find_data_frames
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Node, Scan, project
 from penstock.graph.specs import SourceSpec
 from penstock.graph.transformations import OperatorTransformation
+from penstock.table.arrow_types import logical_type
 from penstock.table.bridge import RecordsToRows, StreamTable
 from penstock.table.catalog_manager import CatalogManager, View, hint
 from penstock.table.catalog_table import CatalogTable
@@ -30,7 +30,7 @@ from penstock.table.sql.parser import parse_statement
 from penstock.table.sql.query_binder import bind_query
 from penstock.table.statement_runner import bound_insert, run_statement
 from penstock.table.statement_set import StatementSet
-from penstock.table.table import Table
+from penstock.table.table import Table, final_rows
 from penstock.table.table_config import TableConfig
 from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_result import TableResult
@@ -118,10 +118,53 @@ class TableEnvironment(EnvironmentNames):
         :param splits_num: accepted; the rows stay in the user's process and are read in order.
         """
         rows = [
-            tuple(None if value is pandas.NaT or value != value else _plain(value) for value in row)
+            tuple(None if _is_missing(value) else _plain(value) for value in row)
             for row in pdf.itertuples(index=False, name=None)
         ]
         return self.from_elements(rows, [str(c) for c in pdf.columns] if schema is None else schema)
+
+    def from_data_frame(self, data_frame: Any) -> Table:
+        """Return the rows of a DataFrame of Spark, batch or streaming, as a table.
+
+        A TIMESTAMP column is TIMESTAMP_LTZ, the same moments whatever the session's zone.
+
+        >>> t_env.from_data_frame(spark.read.parquet("orders"))  # doctest: +SKIP
+        """
+        aligned, schema = find_data_frames().aligned(data_frame, None)
+        fields = tuple(t.RowField(f.name, logical_type(f.type, f.name)) for f in schema)
+        row_type = t.RowType(fields, is_nullable=False)
+        stream = self._env.from_data_frame(aligned)
+        name = f"Unregistered_DataFrame_{next(_numbers)}"
+        rows = RecordsToRows(row_type, tuple(range(len(fields))))
+        return Table(Scan(row_type, StreamTable(name, stream._transformation, rows)), self)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """Register a table, or a DataFrame of Spark, for as long as this environment lives."""
+        table = table_or_data_stream
+        if not isinstance(table, Table):
+            table = self.from_data_frame(table)
+        super().create_temporary_view(view_path, table)
+
+    def from_data_set(self, data_set: Any, schema: Any = None) -> Table:
+        """Run a DataSet's program and return its records as a table.
+
+        The records pass through the user's process.
+
+        :param schema: names of the columns or a row type, as with `from_elements`.
+        """
+        return self.from_elements(data_set.collect(), schema)
+
+    def to_data_set(self, table: Table, execution_environment: Any) -> Any:
+        """Run a bounded query and return its final rows, as tuples, as a DataSet.
+
+        :param execution_environment: of the DataSet API.
+        """
+        return execution_environment.from_collection(final_rows(table))
+
+    def _spark_settings(self) -> dict[str, str]:
+        return {**self._env._configuration.to_dict(), **self._config.to_map()}
 
     def add_python_file(self, file_path: str) -> None:
         """Ship a file, folder or zip file to the workers' path."""
@@ -205,6 +248,13 @@ class TableEnvironment(EnvironmentNames):
     def _bind(self, tree: Any) -> Node:
         return bind_query(tree, self._context())
 
+    def _set_batch_mode(self, batch: bool) -> None:
+        """Run what comes next over all input at once, or as a stream."""
+        builder = EnvironmentSettings.new_instance()
+        builder.with_configuration(self._settings.get_configuration())
+        self._settings = (builder.in_batch_mode() if batch else builder.in_streaming_mode()).build()
+        self._planner.batch = batch
+
     def _context(self) -> BindContext:
         return BindContext(
             self._table_node, self._catalogs.find_function, self._catalogs.table_names
@@ -252,9 +302,17 @@ class TableEnvironment(EnvironmentNames):
         return schema, keys, extras
 
 
+def _is_missing(value: Any) -> bool:
+    """Tell None, NaN and NaT, which differ from themselves, and NA, of which nobody knows."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _plain(value: Any) -> Any:
     """Return numpy's numbers and pandas' times as Python's own."""
-    if isinstance(value, pandas.Timestamp):
+    if hasattr(value, "to_pydatetime"):
         return value.to_pydatetime()
     return value.item() if hasattr(value, "item") else value
 

@@ -43,11 +43,16 @@ class TablePipeline:
         return self._target if isinstance(self._target, str) else None
 
 
-def sink_of(t_env: TableEnvironment, target: str | TableDescriptor, node: Node) -> tuple[Any, Any]:
+def sink_of(
+    t_env: TableEnvironment,
+    target: str | TableDescriptor,
+    node: Node,
+    overwrite: bool = False,
+) -> tuple[Any, Any]:
     """Return rows as they fit a target, and the target."""
     if isinstance(target, TableDescriptor):
         name = "Unregistered_Sink"
         made = target.table(t_env, name, node.schema)
         t_env._catalogs.create((name,), made, temporary=True, replace=True)
-        return insert_into(t_env, (name,), node)
-    return insert_into(t_env, parts_of(target), node)
+        return insert_into(t_env, (name,), node, overwrite=overwrite)
+    return insert_into(t_env, parts_of(target), node, overwrite=overwrite)

@@ -202,3 +202,14 @@ def test_half_of_the_options_of_a_scan_in_parts_is_refused(
         "  got:   scan.partition.num\n"
         "  to do: add the others"
     )
+
+
+def test_a_cache_of_an_unknown_kind_is_refused(database: Path) -> None:
+    with pytest.raises(ValidationError) as caught:
+        _lookup(database, lookup__cache="FULL")
+    assert str(caught.value) == (
+        "the option 'lookup.cache' has no such value\n"
+        "  where: table counts\n"
+        "  got:   FULL\n"
+        "  to do: use NONE or PARTIAL"
+    )

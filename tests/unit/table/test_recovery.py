@@ -38,9 +38,10 @@ QUERIES = {
 }
 
 
-def _planned(query: str, folder: Path) -> tuple[ExecutionPlan, Collector]:
+def _planned(query: str, folder: Path, parallelism: int = 2) -> tuple[ExecutionPlan, Collector]:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("execution.target", "in-process").set("parallelism.default", "2")
+    t_env.get_config().set("execution.target", "in-process")
+    t_env.get_config().set("parallelism.default", str(parallelism))
     tables = {
         "l": ("k INT, v INT, lt TIMESTAMP(3), WATERMARK FOR lt AS lt", LEFT),
         "r": ("k INT, w INT, rt TIMESTAMP(3), PRIMARY KEY (k) NOT ENFORCED, "
@@ -56,7 +57,10 @@ def _planned(query: str, folder: Path) -> tuple[ExecutionPlan, Collector]:
     node = t_env.sql_query(query)._node
     stream, _ = planner.to_stream(node, make_translator(planner.settings()))
     collector = open_collector()
-    sink = OperatorTransformation("collect", SinkSpec(CollectSink(collector.id)), [stream], 2)
+    sink = OperatorTransformation(
+        "collect", SinkSpec(CollectSink(collector.id)), [stream], parallelism
+    )
+    sink.uid, sink.keeps_order = "collect", True
     t_env._env._operators[:] = [sink]
     return build_plan(t_env._env), collector
 
@@ -89,3 +93,31 @@ def test_replays_and_restarts_change_nothing(query: str, tmp_path: Path) -> None
     job.attempt()  # recorded, and never committed: the process dies here
     LocalJob(plan, tmp_path / "again", cuts=3).run()
     assert _table(collector) == expected
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_a_savepoint_goes_on_with_another_parallelism(
+    query: str, parallelism: int, tmp_path: Path
+) -> None:
+    plan, collector = _planned(query, tmp_path)
+    LocalJob(plan, tmp_path / "plain").run()
+    expected = _table(collector)
+
+    plan, collector = _planned(query, tmp_path)
+    job = LocalJob(plan, tmp_path / "first", cuts=3)
+    for _ in range(2):
+        job.step()
+    path = job.savepoint(tmp_path / "savepoints", stop=True)
+    job.run()
+    collector.finish()
+    before = list(collector)
+
+    plan, collector = _planned(query, tmp_path, parallelism)
+    LocalJob(plan, tmp_path / "second", restore=path).run()
+    collector.finish()
+    table: Counter[Any] = Counter()
+    for row in [*before, *collector]:
+        table[tuple(row)] += -1 if row.get_row_kind().value & 1 else 1
+        assert table[tuple(row)] >= 0
+    assert +table == expected

@@ -9,12 +9,13 @@ from penstock.connectors.collection import CollectionSource
 from penstock.graph.relational import algebra as a
 from penstock.graph.relational import physical as p
 from penstock.graph.relational import specs as s
-from penstock.graph.relational.changelog import Changes, kinds_of
+from penstock.graph.relational.changelog import INSERTS, Changes, kinds_of
 from penstock.graph.relational.codegen.aggregates import aggregate_program, group_program
 from penstock.graph.relational.codegen.chunks import calc, condition
 from penstock.graph.relational.codegen.rows import order_program
 from penstock.graph.relational.expressions import Call, InputRef
 from penstock.graph.relational.planner.monotonicity import steady_calls
+from penstock.graph.relational.source_watermarks import row_watermarks, split_watermark
 from penstock.graph.relational.translate_timed import TIMED_RULES
 from penstock.graph.relational.translator import Rule, Translated, TranslationSettings, Translator
 from penstock.graph.relational.types import INT
@@ -34,13 +35,21 @@ def translate_scan(translator: Translator, node: a.Scan, before: bool) -> Transl
 
 
 def translate_watermark(translator: Translator, node: a.Watermark, before: bool) -> Translated:
-    """Make watermarks from rows."""
-    source = translator.translate(node.input, before)
+    """Make watermarks from rows: in the source, by split, if it can."""
     if isinstance(node.expr, Call) and node.expr.function == "SOURCE_WATERMARK":
-        return source
+        return translator.translate(node.input, before)
+    origin = split_watermark(node)
+    if origin is not None:
+        scan, expr = origin
+        width = len(scan.schema.fields) + (scan.table.kinds != INSERTS)
+        program = calc([expr], None, width, session=translator.session)
+        translator.strategies[scan] = row_watermarks(program, scan.table.eager_watermarks)
+        return translator.translate(node.input, before)
+    source = translator.translate(node.input, before)
     width = len(node.input.schema.fields) + source.has_kinds
     program = calc([node.expr], None, width, session=translator.session)
-    operator = translator.add(node, s.WatermarkSpec(program, node.time), [source.source])
+    spec = s.WatermarkSpec(program, node.time)
+    operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
     return Translated(operator, source.changes)
 
 
@@ -64,14 +73,18 @@ def translate_calc(translator: Translator, node: p.Calc, before: bool) -> Transl
         exprs.append(InputRef(width, INT, "kind"))
         width += 1
     program = calc(exprs, node.condition, width, session=translator.session)
-    return Translated(translator.add(node, s.CalcSpec(program), [source.source]), source.changes)
+    spec = s.CalcSpec(program)
+    operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
+    return Translated(operator, source.changes)
 
 
 def translate_expand(translator: Translator, node: a.Expand, before: bool) -> Translated:
     """Repeat rows for grouping sets."""
     source = translator.translate(node.input, before)
     convert = ExpandRows(node.sets, node.keys, len(node.input.schema.fields), source.has_kinds)
-    return Translated(translator.add(node, s.ConvertSpec(convert), [source.source]), source.changes)
+    spec = s.ConvertSpec(convert)
+    operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
+    return Translated(operator, source.changes)
 
 
 def translate_union(translator: Translator, node: a.Union, before: bool) -> Translated:

@@ -150,7 +150,7 @@ def translate_correlate(translator: Translator, node: a.Correlate, before: bool)
         # What the function yields is taken apart by the operator.
         program = calc([replace(call, type=RawType())], None, arity, session=translator.session)
         spec = s.CorrelateSpec(program, "function", width, added, node.kind == "left")
-    operator = translator.add(node, spec, [source.source])
+    operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
     return Translated(operator, source.changes)
 
 
@@ -219,7 +219,8 @@ def translate_temporal_join(
         source = translator.translate(node.left, before)
         lookup = node.lookup.lookup.bound(node.right_keys)
         spec: Any = s.LookupJoinSpec(node.kind, widths, node.left_keys, lookup, test)
-        return Translated(translator.add(node, spec, [source.source]), source.changes)
+        operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
+        return Translated(operator, source.changes)
     inputs, (left, right) = _keyed_sides(translator, node)
     proctime = node.right_time is None
     spec = s.TemporalJoinSpec(

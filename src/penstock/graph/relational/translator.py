@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import ValidationError
 from penstock.graph.relational import algebra as a
 from penstock.graph.relational.changelog import Changes
@@ -37,6 +38,7 @@ class TranslationSettings:
     zone: str = "UTC"
     batch: bool = False
     state_ttl: int = 0  # milliseconds; 0: state is kept for ever
+    idle_timeout: int = 0  # milliseconds; 0: a silent source holds watermarks back
     add_operator: Callable[[OperatorTransformation], None] = lambda operator: None
 
 
@@ -63,6 +65,8 @@ class Translator:
         self._done: dict[tuple[a.Node, bool], Translated] = {}
         self._uids: dict[str, int] = {}
         self.added: list[OperatorTransformation] = []
+        #: How scans make watermarks, for tables that make them by split.
+        self.strategies: dict[a.Node, WatermarkStrategy] = {}
         #: Filled while translating, for `explain`.
         self.changes: dict[int, Changes] = {}
 
@@ -88,13 +92,18 @@ class Translator:
 
     def add(
         self, node: a.Node, spec: OperatorSpec, inputs: Sequence[Transformation], *,
-        single: bool = False, name: str | None = None,
+        single: bool = False, name: str | None = None, changes: bool = False,
     ) -> OperatorTransformation:  # fmt: skip
-        """Add an operator for a node; its uid follows from what the node does."""
+        """Add an operator for a node; its uid follows from what the node does.
+
+        :param changes: whether its input has changes: they must stay in order.
+        """
         title = name or node.title()
         operator = OperatorTransformation(title, spec, inputs, self.settings.parallelism)
         operator.description = f"{title}({node.describe()})"
         operator.uid = self._uid(title, node)
+        operator.follows_input = bool(inputs)
+        operator.keeps_order = changes
         if single:
             operator.force_non_parallel()
         self.settings.add_operator(operator)

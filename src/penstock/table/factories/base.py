@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.io import Sink, Source
 from penstock.errors import ValidationError
-from penstock.graph.relational.types import RowType
+from penstock.graph.relational.types import LogicalType, RowType
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,10 @@ class TableContext:
     """A table as its connector sees it.
 
     :param schema: physical columns, in order.
-    :param metadata: metadata columns by key, in order; their values stand behind the columns.
+    :param metadata: keys of metadata columns, in order; their values stand behind the columns. For
+        a sink only those that it writes.
+    :param overwrite: of a sink: whether the rows replace what is there.
+    :param static_partition: of a sink: values of columns that are the same in all rows.
     """
 
     name: str
@@ -27,6 +31,10 @@ class TableContext:
     zone: str = "UTC"
     streaming: bool = True
     parallelism: int = 1
+    #: Settings of the environment.
+    settings: dict[str, str] = field(default_factory=dict)
+    overwrite: bool = False
+    static_partition: tuple[tuple[str, Any], ...] = ()
 
     def required(self, key: str) -> str:
         """Return an option that must be there."""
@@ -41,6 +49,21 @@ class TableContext:
         return value
 
 
+class PartitionedSource:
+    """A source of rows whose partitions are known before it is read."""
+
+    #: Places of the partition columns among those of the table.
+    columns: tuple[int, ...] = ()
+
+    def values(self) -> list[tuple[Any, ...]]:
+        """Return the values of the partition columns, a tuple a partition."""
+        raise TypeError("abstract")
+
+    def source(self, wanted: Sequence[tuple[Any, ...]]) -> Source:
+        """Return a source of some partitions."""
+        raise TypeError("abstract")
+
+
 @dataclass(frozen=True)
 class TableSource:
     """Where rows come from: a source of tuples of physical columns, then metadata.
@@ -52,6 +75,10 @@ class TableSource:
     kinds: frozenset[str] = frozenset("I")
     update_before: bool = True
     parallelism: int | None = None
+    #: How some partitions of it can be read alone; None if they cannot.
+    partitions: PartitionedSource | None = None
+    #: Whether WATERMARK FOR makes watermarks of each split, rather than of each subtask.
+    split_watermarks: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +105,8 @@ class TableFactory:
     identifier = ""
     #: Options that it knows; those that end with a dot are prefixes.
     options: frozenset[str] = frozenset()
+    #: Whether INSERT OVERWRITE replaces what a table holds.
+    overwrites = False
 
     def source(self, context: TableContext) -> TableSource:
         """Return the source of a table."""
@@ -94,6 +123,18 @@ class TableFactory:
             where=f"table {context.name}",
             todo="use it as the source of a query",
         )
+
+    def readable_metadata(self, context: TableContext) -> dict[str, LogicalType]:
+        """Return the types of the metadata columns that rows may have, by key."""
+        return {}
+
+    def writable_metadata(self, context: TableContext) -> dict[str, LogicalType]:
+        """Return the types of the metadata columns that rows may bring along, by key."""
+        return {}
+
+    def partitions(self, context: TableContext) -> list[str]:
+        """Return the names of the partitions that a table has."""
+        return []
 
     def lookup(self, context: TableContext) -> Any:
         """Return how single rows are looked up by key, None if they cannot be."""
@@ -113,7 +154,11 @@ class TableFactory:
             )
 
 
-_COMMON = frozenset({"connector", "property-version", "scan.watermark.emit.strategy"})
+_COMMON = frozenset({
+    "connector", "property-version", "scan.watermark.emit.strategy", "scan.watermark.idle-timeout",
+    "scan.watermark.alignment.group", "scan.watermark.alignment.max-drift",
+    "scan.watermark.alignment.update-interval",
+})  # fmt: skip
 
 
 @dataclass

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import functools
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -18,21 +20,15 @@ from penstock.connectors.jdbc.source import JdbcSource
 from penstock.core.io import (
     Committer,
     CommitterContext,
-    EnumeratorContext,
-    ReaderContext,
     Sink,
     SinkWriter,
-    Source,
-    SourceBatch,
-    SourceReader,
-    SplitEnumerator,
-    SplitRange,
     WriterContext,
 )
 from penstock.errors import SourceError, ValidationError
 from penstock.graph.relational import types as t
 from penstock.table.factories.base import TableContext, TableFactory, TableSink, TableSource
-from penstock.table.factories.formats import text_of, text_reader
+from penstock.table.factories.converted_source import Convert, ConvertedSource
+from penstock.table.factories.formats.text_values import text_reader, text_writer
 
 _PARTITION = tuple(f"scan.partition.{name}" for name in ("column", "num", "lower-bound",
                                                          "upper-bound"))  # fmt: skip
@@ -73,7 +69,8 @@ class JdbcFactory(TableFactory):
             column, parts, low, high = (context.options[key] for key in _PARTITION)
             select += f" WHERE {_quoted(column, connection)} BETWEEN ? AND ?"
             builder.set_numeric_between_parameters(int(low), int(high), int(parts))
-        return TableSource(_ConvertedSource(builder.set_sql(select).build(), context.schema))
+        convert = functools.partial(_rows_reader, tuple(context.schema.children()))
+        return TableSource(ConvertedSource(builder.set_sql(select).build(), convert))
 
     def sink(self, context: TableContext) -> TableSink:
         """Return the sink of a table: with a primary key it takes all changes."""
@@ -122,9 +119,16 @@ class JdbcFactory(TableFactory):
             options.get("lookup.cache.caching-missing-key", "true"),
         )
         legacy = "lookup.cache.max-rows" in options and "lookup.cache.ttl" in options
-        cached = options.get("lookup.cache", "PARTIAL" if legacy else "NONE").upper() == "PARTIAL"
+        kind = options.get("lookup.cache", "PARTIAL" if legacy else "NONE").upper()
+        if kind not in ("NONE", "PARTIAL"):
+            raise ValidationError(
+                "the option 'lookup.cache' has no such value",
+                where=f"table {context.name}",
+                got=kind,
+                todo="use NONE or PARTIAL",
+            )
         return JdbcLookup(
-            _connection(context), context.required("table-name"), context.schema, cached,
+            _connection(context), context.required("table-name"), context.schema, kind == "PARTIAL",
             None if rows is None else int(rows), _millis(ttl), _millis(read),
             missing.lower() == "true", int(options.get("lookup.max-retries", "3")),
         )  # fmt: skip
@@ -242,44 +246,14 @@ class _OpenLookup:
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            with contextlib.suppress(self._dialect.error, OSError):
+                connection.close()  # fails if the server has ended it already
 
 
-class _ConvertedSource(Source):
-    """Rows of a database as rows of a table."""
-
-    def __init__(self, source: JdbcSource, schema: t.RowType) -> None:
-        self._source = source
-        self._schema = schema
-        self.bounded = source.bounded
-        self.fixed_splits = source.fixed_splits
-        self.parallel = source.parallel
-
-    def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
-        return self._source.create_enumerator(context)
-
-    def create_reader(self, context: ReaderContext) -> SourceReader:
-        return _ConvertedReader(self._source.create_reader(context), self._schema)
-
-
-class _ConvertedReader(SourceReader):
-    def __init__(self, reader: SourceReader, schema: t.RowType) -> None:
-        self._reader = reader
-        self._convert = _row_reader(schema.children())
-
-    def open(self) -> None:
-        self._reader.open()
-
-    def prepare(self, ranges: list[SplitRange]) -> None:
-        self._reader.prepare(ranges)
-
-    def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
-        convert = self._convert
-        for batch in self._reader.read(split_range):
-            yield SourceBatch([convert(row) for row in batch.values])
-
-    def close(self) -> None:
-        self._reader.close()
+def _rows_reader(kinds: tuple[t.LogicalType, ...]) -> Convert:
+    """Return what makes rows of a table of rows of a database."""
+    convert = _row_reader(kinds)
+    return lambda rows: [convert(row) for row in rows]
 
 
 class _ConvertingSink(Sink):
@@ -400,5 +374,6 @@ def _writer(kind: t.LogicalType, connection: JdbcConnectionOptions) -> Callable[
     if connection.address.kind == "sqlite" and isinstance(
         kind, t.DecimalType | t.PointInTimeType | t.DateType | t.TimeType
     ):
-        return lambda value: None if value is None else text_of(value, kind).rstrip("Z")
+        text = text_writer(kind)
+        return lambda value: None if value is None else text(value).rstrip("Z")
     return lambda value: value

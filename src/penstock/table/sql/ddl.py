@@ -171,6 +171,8 @@ class StatementParser(StatementParts):
             column = replace(column, expression=tree, expression_text=text)
         elif self._curr and self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
             column = replace(column, type_text=self.type_text())
+            if self.words("NOT NULL"):
+                column = replace(column, not_null=True)
             if self.words("METADATA"):
                 key = self.string() if self.words("FROM") else ""
                 column = replace(column, metadata=key, virtual=self.words("VIRTUAL"))

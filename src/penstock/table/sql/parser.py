@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -65,9 +66,15 @@ def _parse(sql: str, run: Callable[[StatementParser, list[Any]], _T]) -> _T:
     except ParseError as error:
         detail = error.errors[0] if error.errors else {}
         what = str(detail.get("description") or error)
+        if (missing := _MISSING.match(what)) is not None:
+            what = f"Something is missing here: {missing[1]} is not complete"
         raise _located(sql, what, detail.get("line"), detail.get("col"), detail) from None
     except TokenError as error:
         raise SqlParseError("the text is no SQL", got=str(error).splitlines()[0]) from None
+
+
+#: How sqlglot tells that a part of an expression is not there.
+_MISSING = re.compile(r"Required keyword: '.*' missing for <class '.*\.(\w+)'>")
 
 
 def _located(sql: str, what: str, line: Any, column: Any, detail: Any) -> SqlParseError:

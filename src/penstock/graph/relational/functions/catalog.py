@@ -145,6 +145,13 @@ def unknown_function(name: str, known: Iterable[str]) -> FunctionError:
 def wrong_arguments(name: str, args: Sequence[Expr], forms: Sequence[str]) -> FunctionError:
     """Return the error for arguments that no signature takes."""
     types = ", ".join(arg.type.as_summary_string() for arg in args)
+    if len(args) == 2 and not name[0].isalpha():
+        left, right = (arg.type.as_summary_string() for arg in args)
+        return FunctionError(
+            f"{name} does not take values of these types",
+            got=f"{left} {name} {right}",
+            todo="CAST one of them to a type that goes with the other",
+        )
     return FunctionError(
         f"{name} does not take these arguments",
         got=f"{name}({types})",

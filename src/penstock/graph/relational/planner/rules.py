@@ -9,6 +9,7 @@ from penstock.graph.relational.planner.fold_constants import fold_constants
 from penstock.graph.relational.planner.make_calcs import make_calcs
 from penstock.graph.relational.planner.merge_projections import merge_projections
 from penstock.graph.relational.planner.prune_columns import prune_columns
+from penstock.graph.relational.planner.prune_partitions import prune_partitions
 from penstock.graph.relational.planner.push_filters import push_filters
 from penstock.graph.relational.planner.recognise_joins import recognise_joins
 from penstock.graph.relational.planner.recognise_ranks import recognise_ranks
@@ -20,6 +21,7 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     replace_set_operations,
     merge_projections,
     push_filters,
+    prune_partitions,
     recognise_ranks,
     recognise_windows,
     merge_projections,

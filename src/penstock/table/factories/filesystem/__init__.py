@@ -1,0 +1,1 @@
+"""`filesystem`: files of rows, read and written."""

@@ -1,0 +1,1 @@
+"""Formats of rows in files and messages."""

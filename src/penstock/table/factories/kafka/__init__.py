@@ -1,0 +1,1 @@
+"""`kafka` and `upsert-kafka`: topics as tables."""
