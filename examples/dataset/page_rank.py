@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.dataset import ExecutionEnvironment
+from penstock.dataset import DataSet, ExecutionEnvironment
 
 LINKS = [(1, [2, 3]), (2, [3]), (3, [1]), (4, [1, 3])]
 DAMPING = 0.85
@@ -13,11 +13,9 @@ def share(rank: tuple[int, float], links: tuple[int, list[int]]) -> Any:
         yield target, rank[1] / len(links[1])
 
 
-def main() -> None:
-    env = ExecutionEnvironment.get_execution_environment().set_parallelism(2)
-    links = env.from_collection(LINKS)
-    count = len(LINKS)
-    loop = env.from_collection([(page, 1 / count) for page, _ in LINKS]).iterate(60)
+def page_ranks(pages: DataSet, links: DataSet, count: int) -> DataSet:
+    """Return `(page, rank)`, given the same to begin with, and `(page, pages it links to)`."""
+    loop = pages.iterate(60)
     base = loop.map(lambda rank: (rank[0], (1 - DAMPING) / count))
     ranks = (
         loop.join(links)
@@ -35,7 +33,14 @@ def main() -> None:
         .equal_to(0)
         .filter(lambda pair: abs(pair[0][1] - pair[1][1]) > 1e-4)
     )
-    for page, rank in sorted(loop.close_with(ranks, moved).collect()):
+    return loop.close_with(ranks, moved)
+
+
+def main() -> None:
+    env = ExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    pages = env.from_collection([(page, 1 / len(LINKS)) for page, _ in LINKS])
+    result = page_ranks(pages, env.from_collection(LINKS), len(LINKS))
+    for page, rank in sorted(result.collect()):
         print(f"page {page} rank {rank:.3f}")
 
 

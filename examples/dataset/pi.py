@@ -2,7 +2,7 @@
 
 import random
 
-from penstock.dataset import ExecutionEnvironment
+from penstock.dataset import DataSet, ExecutionEnvironment
 
 THROWS = 20000
 
@@ -20,10 +20,15 @@ def throw_many(state: tuple[int, int]) -> tuple[int, int]:
     return state
 
 
+def darts(env: ExecutionEnvironment) -> DataSet:
+    """Return `(throws, hits)`."""
+    loop = env.from_elements((0, 0)).iterate(10)
+    return loop.close_with(loop.map(throw_many))
+
+
 def main() -> None:
     env = ExecutionEnvironment.get_execution_environment().set_parallelism(1)
-    loop = env.from_elements((0, 0)).iterate(10)
-    ((steps, hits),) = loop.close_with(loop.map(throw_many)).collect()
+    ((steps, hits),) = darts(env).collect()
     print(f"pi is about {4 * hits / steps:.2f} after {steps} throws")
 
 

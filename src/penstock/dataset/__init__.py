@@ -7,6 +7,7 @@ Names are snake_case of Flink 1.x's Java API.
   `CrossOperator`, `AggregateOperator`: data sets and what is done to them.
 - `IterativeDataSet`, `DeltaIteration`: iterations.
 - `DataSetUtils`: numbering and sampling.
+- `JdbcInputFormat`, `JdbcOutputFormat`: relational databases.
 - Functions are in `penstock.dataset.functions`.
 
 >>> env = ExecutionEnvironment.create_collections_environment()
@@ -19,6 +20,13 @@ Names are snake_case of Flink 1.x's Java API.
 ('to', 2)
 """
 
+from penstock.connectors.jdbc import (
+    JdbcGenericParameterValuesProvider,
+    JdbcInputFormat,
+    JdbcNumericBetweenParametersProvider,
+    JdbcOutputFormat,
+    JdbcParameterValuesProvider,
+)
 from penstock.connectors.text_sink import WriteMode
 from penstock.core.batch.aggregators import (
     Aggregator,
@@ -63,6 +71,11 @@ __all__ = [
     "ExecutionEnvironment",
     "InputFormat",
     "IterativeDataSet",
+    "JdbcGenericParameterValuesProvider",
+    "JdbcInputFormat",
+    "JdbcNumericBetweenParametersProvider",
+    "JdbcOutputFormat",
+    "JdbcParameterValuesProvider",
     "JoinHint",
     "JoinOperator",
     "LongSumAggregator",

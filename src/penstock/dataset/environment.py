@@ -242,6 +242,22 @@ class ExecutionEnvironment:
         :raises GraphError: if there is no sink.
         :raises JobError: if the job failed.
         """
+        self._require_sinks("execute()")
+        return self._execute([], job_name)[0]
+
+    def get_execution_plan(self) -> str:
+        """Return the plan of what would be executed now, as JSON.
+
+        :raises GraphError: if there is no sink.
+        """
+        self._require_sinks("get_execution_plan()")
+        return to_json(self._sinks, self.get_parallelism())
+
+    def get_last_job_execution_result(self) -> JobExecutionResult | None:
+        """Return the result of the last execution, with its accumulators; None before any."""
+        return self._last
+
+    def _require_sinks(self, call: str) -> None:
         if not self._sinks:
             after = (
                 " since the last execution: collect(), count() and print() execute by themselves"
@@ -249,18 +265,9 @@ class ExecutionEnvironment:
             raise GraphError(
                 "there is nothing to execute: no sink was added"
                 + (after if self._executed else ""),
-                where=f"execute() at {capture_call_site()}",
-                todo="add a sink (write_as_text(), output() ...), or leave this execute() out",
+                where=f"{call} at {capture_call_site()}",
+                todo=f"add a sink (write_as_text(), output() ...), or leave this {call} out",
             )
-        return self._execute([], job_name)[0]
-
-    def get_execution_plan(self) -> str:
-        """Return the plan of what would be executed now, as JSON."""
-        return to_json(self._sinks, self.get_parallelism())
-
-    def get_last_job_execution_result(self) -> JobExecutionResult | None:
-        """Return the result of the last execution, with its accumulators; None before any."""
-        return self._last
 
     def _add_sink(self, sink: SinkNode) -> None:
         self._sinks.append(sink)

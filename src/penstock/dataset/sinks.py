@@ -88,11 +88,16 @@ class DataSetSinks(OperatorSettings):
     def write_as_csv(
         self,
         file_path: str | os.PathLike[str],
-        row_delimiter: str = "\n",
+        row_delimiter: str | WriteMode = "\n",
         field_delimiter: str = ",",
         write_mode: WriteMode | str | None = None,
     ) -> DataSink:
-        """Write the fields of each record, a line each; nothing is quoted."""
+        """Write the fields of each record, a line each; nothing is quoted.
+
+        `write_as_csv(path, WriteMode.OVERWRITE)` is Flink's short form.
+        """
+        if isinstance(row_delimiter, WriteMode):
+            row_delimiter, write_mode = "\n", row_delimiter
         line = CsvLine(field_delimiter)
         return self.output(LineOutputFormat(file_path, line, write_mode, row_delimiter))
 

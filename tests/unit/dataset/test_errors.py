@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.dataset import ExecutionEnvironment
+from penstock.dataset import ExecutionEnvironment, Order
 from penstock.errors import (
     GraphError,
     PenstockError,
@@ -42,7 +42,14 @@ def test_a_function_that_raises_is_told_with_operator_record_and_line(
 def test_execute_without_a_sink(env: ExecutionEnvironment) -> None:
     with pytest.raises(GraphError) as caught:
         env.execute()
-    assert caught.value.what == "there is nothing to execute: no sink was added"
+    assert str(caught.value) == (
+        "there is nothing to execute: no sink was added\n"
+        f"  where: execute() at {_line('env.execute()')}\n"
+        "  to do: add a sink (write_as_text(), output() ...), or leave this execute() out"
+    )
+    with pytest.raises(GraphError) as caught:
+        env.get_execution_plan()
+    assert caught.value.where == f"get_execution_plan() at {_line('env.get_execution_plan()')}"
     env.from_elements(1).collect()
     with pytest.raises(GraphError, match=r"collect\(\), count\(\) and print\(\) execute by"):
         env.execute()
@@ -57,12 +64,29 @@ def test_a_key_on_a_missing_field(env: ExecutionEnvironment) -> None:
     assert "('a', 1)" in str(caught.value.got)
 
 
+def test_a_key_on_a_field_that_only_some_records_miss(env: ExecutionEnvironment) -> None:
+    data = env.from_elements(("a", 1), ("b",)).name("pairs")
+    with pytest.raises(TypeMismatchError) as caught:
+        data.group_by(1).reduce_group(lambda rs: rs).name("groups").collect()
+    line = _line('data.group_by(1).reduce_group(lambda rs: rs).name("groups").collect()')
+    assert caught.value.what == "the record has no field 1"
+    assert caught.value.where == f"operator 'groups', built at {line}"
+    assert "('b',)" in str(caught.value.got)
+    with pytest.raises(TypeMismatchError, match="the record has no field 1"):
+        data.sort_partition(1, Order.ASCENDING).collect()
+
+
 def test_a_join_of_unlike_keys(env: ExecutionEnvironment) -> None:
     texts, numbers = env.from_elements(("1", "a")), env.from_elements((1, "b"))
     with pytest.raises(TypeMismatchError) as caught:
         texts.join(numbers).where(0).equal_to(0)
     assert caught.value.what == "the keys of join() are of unlike types, so they are never equal"
-    assert caught.value.got == "str '1' on the first side, int 1 on the second"
+    assert str(caught.value) == (
+        "the keys of join() are of unlike types, so they are never equal\n"
+        f"  where: {_line('texts.join(numbers).where(0).equal_to(0)')}\n"
+        "  got:   str '1' on the first side, int 1 on the second\n"
+        "  to do: convert one of the two keys, for instance with a key selector function"
+    )
 
 
 def test_a_join_of_unlike_keys_that_only_running_it_shows(env: ExecutionEnvironment) -> None:
@@ -85,6 +109,13 @@ def test_a_broken_csv_line_is_named(env: ExecutionEnvironment, tmp_path: Path) -
         env.read_csv_file(path).types(int, str).collect()
     assert caught.value.where == f"{path}, line 2"
     assert caught.value.got == "'2': 1 fields, 2 are due"
+    path.write_text("1,a\nx,b\n")
+    with pytest.raises(SourceError) as caught:
+        env.read_csv_file(path).types(int, str).collect()
+    assert caught.value.where == f"{path}, line 2"
+    assert "'x'" in str(caught.value.got)
+    lenient = env.read_csv_file(path).ignore_invalid_lines().types(int, str)
+    assert lenient.collect() == [(1, "a")]
 
 
 def test_output_that_exists(env: ExecutionEnvironment, tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ class Key:
     selector: Any
     text: str
 
+    @property
+    def position(self) -> int | None:
+        """The one position that the key is made of; None if it is made in another way."""
+        if not isinstance(self.selector, FieldKey) or len(self.selector.fields) != 1:
+            return None
+        field = self.selector.fields[0]
+        return field if type(field) is int and field >= 0 else None
+
     def function(self) -> Callable[[Any], Any]:
         """Return the fastest function that gives a record's key."""
         if self.selector is None:
@@ -42,15 +50,33 @@ class Key:
             return _of_fields(self.selector)
         return self.selector
 
-    def function_for(self, records: list[Any]) -> Callable[[Any], Any]:
-        """Return the fastest function for these very records."""
-        if isinstance(self.selector, FieldKey) and _are_tuples(records, self.selector.fields):
-            return operator.itemgetter(*self.selector.fields)
-        return self.function()
-
     def of_all(self, records: list[Any]) -> list[Any]:
         """Return the keys of many records."""
-        return list(map(self.function_for(records), records))
+        if self._reads_tuples(records):
+            try:
+                return list(map(operator.itemgetter(*self.selector.fields), records))
+            except IndexError:
+                pass  # the way below says which record has no such field
+        return list(map(self.function(), records))
+
+    def sort(self, records: list[Any], *, descends: bool) -> None:
+        """Sort records by their keys, in place; equal ones keep their order."""
+        if self._reads_tuples(records):
+            try:
+                records.sort(key=operator.itemgetter(*self.selector.fields), reverse=descends)
+                return
+            except IndexError:
+                pass
+        records.sort(key=self.function(), reverse=descends)
+
+    def _reads_tuples(self, records: list[Any]) -> bool:
+        """Tell whether the key is made of positions and the records are plain tuples."""
+        selector = self.selector
+        return (
+            isinstance(selector, FieldKey)
+            and _are_positions(selector.fields)
+            and operator.countOf(map(type, records), tuple) == len(records)
+        )
 
 
 @dataclass(frozen=True)
@@ -154,7 +180,7 @@ def _itself(record: Any) -> Any:
 
 def _of_fields(selector: FieldKey) -> Callable[[Any], Any]:
     fields = selector.fields
-    if not all(type(field) is int and field >= 0 for field in fields):
+    if not _are_positions(fields):
         return selector
     # Most records are tuples: no need to find out anew for each how its fields are read.
     read = operator.itemgetter(*fields)
@@ -168,12 +194,8 @@ def _of_fields(selector: FieldKey) -> Callable[[Any], Any]:
     return key
 
 
-def _are_tuples(records: list[Any], fields: tuple[Field, ...]) -> bool:
-    """Tell whether all records are plain tuples that have the fields; without a loop in Python."""
-    if not all(type(field) is int and field >= 0 for field in fields):
-        return False
-    least = max(int(field) for field in fields)
-    return set(map(type, records)) == {tuple} and min(map(len, records)) > least
+def _are_positions(fields: tuple[Field, ...]) -> bool:
+    return all(type(field) is int and field >= 0 for field in fields)
 
 
 def _flat(fields: Sequence[Any]) -> list[Any]:

@@ -107,6 +107,16 @@ class JoinNode(Node):
     hint: JoinHint = JoinHint.OPTIMIZER_CHOOSES
     partitioner: Any = None
 
+    @property
+    def broadcast_side(self) -> int | None:
+        """Which input is sent whole to every worker; None: both are sent by their keys."""
+        # A record that must appear without a partner cannot be in many places.
+        if self.hint is JoinHint.BROADCAST_HASH_SECOND and not self.kind.keeps_right:
+            return 1
+        if self.hint is JoinHint.BROADCAST_HASH_FIRST and not self.kind.keeps_left:
+            return 0
+        return None
+
 
 @dataclass(eq=False, kw_only=True)
 class CoGroupNode(Node):

@@ -15,16 +15,20 @@ from penstock.runtime.dataset.context import BroadcastValue
 from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage
 
+#: Tags of chunks whose sender has grouped the records: `(keys, lists of records)`, or
+#: `(keys, lists of columns)` of plain tuples without the field that is their key.
+GROUPED, COLUMNS = 2, 3
+
 
 class Tools(ABC):
     """Grouping, sorting and packing within a partition that may be larger than memory."""
 
     @abstractmethod
-    def pack(self, tag: int, records: list[Any]) -> Any:
-        """Return records of one sender as they travel: a *chunk*."""
+    def pack(self, tag: int, content: Any) -> Any:
+        """Return what one sender has, as it travels: a *chunk*. Most are lists of records."""
 
     @abstractmethod
-    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
+    def unpack(self, chunk: Any) -> tuple[int, Any]:
         """Undo `pack`."""
 
     @abstractmethod
@@ -38,8 +42,11 @@ class Tools(ABC):
         """Combine the values of each key two by two; yield `(key, value)`."""
 
     @abstractmethod
-    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
-        """Bring the values of each key together; yield `(key, values)`."""
+    def group(self, chunks: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
+        """Bring the records of chunks together by key; their sender may have grouped them.
+
+        :returns: `(key, records)`.
+        """
 
     @abstractmethod
     def co_group(

@@ -30,6 +30,13 @@ def describe(error: Exception) -> PenstockError:
             got=f"{error}" + ("" if record is _NONE else f", for record {show_value(record)}"),
             todo="yield the value, or return a list of values",
         )
+    if method is None and isinstance(error, TypeError) and "unhashable type" in str(error):
+        return TypeMismatchError(
+            "a key must be a value that never changes",
+            where=stage.place.describe(),
+            got=str(error),
+            todo="make the key a number, a string or a tuple of such",
+        )
     extra = {} if record is _NONE else {"record": record}
     return UserFunctionError.from_exception(
         error,

@@ -99,9 +99,9 @@ class CombineGroupStage(FunctionStage):
 
 
 class GroupReduceStage(FunctionStage):
-    """Call a function with all records of each group.
+    """Call a function with all records of each group; they come as chunks.
 
-    :param key: None: the partition is one group.
+    :param key: None: records come, and the partition is one group.
     :param combined: what comes are the pairs of `CombineGroupStage`, not records.
     """
 
@@ -143,7 +143,7 @@ class GroupReduceStage(FunctionStage):
 class FirstOfGroupStage(PlainStage):
     """Keep the first records of each group.
 
-    :param final: the groups are whole, so they can be sorted.
+    :param final: the groups are whole, so they can be sorted; they come as chunks.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ from penstock.execution.batch import BatchEngine, BatchRequest, BatchResult
 from penstock.graph.dataset.keys import Key
 from penstock.runtime.dataset.carrier import Carrier, Partitions, Tools
 from penstock.runtime.dataset.failure import describe
+from penstock.runtime.dataset.groups import GroupTable
 from penstock.runtime.dataset.run import Reports, run_program
 from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage
@@ -27,22 +28,21 @@ class MemoryTools(Tools):
             merged[key] = combine(merged[key], value) if key in merged else value
         return iter(merged.items())
 
-    def pack(self, tag: int, records: list[Any]) -> Any:
-        return tag, records
+    def pack(self, tag: int, content: Any) -> Any:
+        return tag, content
 
-    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
-        tag, records = chunk
-        return tag, records
+    def unpack(self, chunk: Any) -> tuple[int, Any]:
+        tag, content = chunk
+        return tag, content
 
     def size(self, chunk: Any) -> int:
         return 0
 
-    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
-        groups: dict[Any, list[Any]] = {}
-        held = list(values)
-        for group, value in zip(key.of_all(held), held, strict=True):
-            groups.setdefault(group, []).append(value)
-        return iter(groups.items())
+    def group(self, chunks: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
+        table = GroupTable(key)
+        for tag, content in chunks:
+            table.add(tag, content)
+        return table.take()
 
     def co_group(
         self, chunks: Iterator[Any], keys: tuple[Key, Key]

@@ -9,6 +9,8 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -23,6 +25,8 @@ from penstock.runtime.dataset.stage import PlainStage, Shipped
 
 #: Their own hash depends on the value alone, as all workers have one PYTHONHASHSEED.
 _PLAIN = {str, int, float, bytes}
+#: With other numbers, which may be equal to these and then hash equal.
+_HASHED_BY_VALUE = (str, int, float, bytes, complex, Decimal, Fraction)
 #: Keys that are looked at to find ranges, for each partition of the result.
 _SAMPLE = 200
 
@@ -37,7 +41,12 @@ class HashRoute:
         count = self.count
         if _PLAIN.issuperset(map(type, keys)):
             return [hash(key) % count for key in keys]
-        return [stable_hash(key) % count for key in keys]
+        return [_hash_of(key) % count for key in keys]
+
+
+def _hash_of(key: Any) -> int:
+    # A key's place must not hang on what other keys are looked at with it.
+    return hash(key) if isinstance(key, _HASHED_BY_VALUE) else stable_hash(key)
 
 
 @dataclass

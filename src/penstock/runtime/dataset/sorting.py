@@ -45,5 +45,4 @@ class Sorting:
         """Sort a list in place; equal records keep their order."""
         # One stable pass per key, the least important first: what is compared are bare values.
         for each in reversed(self._sort):
-            function = each.key.function_for(records)
-            records.sort(key=function, reverse=each.order.descends)
+            each.key.sort(records, descends=each.order.descends)

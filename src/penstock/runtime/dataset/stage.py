@@ -69,21 +69,22 @@ class FunctionStage(Stage):
 
     def run(self, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
         function = self._function.unpack()
+        if not isinstance(function, Function):
+            return self.work(function, values)  # it cannot count anything, nor be closed
+        return self._run_object(function, subtask, values)
+
+    def _run_object(self, function: Any, subtask: int, values: Iterator[Any]) -> Iterator[Any]:
         context = BatchRuntimeContext(self.place, subtask)
-        is_object = isinstance(function, Function)
-        if is_object:
-            bind_runtime_context(function, context)
-            function.open(context)
-        call = getattr(function, self._method) if is_object else function
+        bind_runtime_context(function, context)
+        function.open(context)
         try:
-            yield from self.work(call, values)
+            yield from self.work(getattr(function, self._method), values)
             context.report()
         except GeneratorExit:
             context.report()  # a later stage has enough: what was counted up to here counts
             raise
         finally:
-            if is_object:
-                function.close()
+            function.close()
 
     @abstractmethod
     def work(self, call: Callable[..., Any], values: Iterator[Any]) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from penstock.core.batch.formats import InputFormat
-from penstock.core.batch.options import CrossHint, JoinHint
+from penstock.core.batch.options import CrossHint
 from penstock.core.io import Source
 from penstock.graph.dataset.keys import Key
 from penstock.graph.dataset.nodes import (
@@ -31,6 +31,7 @@ from penstock.graph.dataset.nodes import (
 from penstock.runtime.dataset import each, grouped, paired
 from penstock.runtime.dataset.carrier import Carrier, Partitions
 from penstock.runtime.dataset.context import Place, Surroundings
+from penstock.runtime.dataset.groups import SendGroups
 from penstock.runtime.dataset.routes import CustomRoute, HashRoute, range_route
 from penstock.runtime.dataset.sending import (
     ReceiveStage,
@@ -125,17 +126,17 @@ class Translator:
                 grouped.CombineGroupStage(place, key, function, tools, with_keys=False)
             )
         combined = hasattr(function, "combine")
-        sent_by = key or _NO_KEY
         if combined:
-            sent_by = grouped.PAIR
             data = data.through(
                 grouped.CombineGroupStage(place, key, function, tools, with_keys=True)
             )
-        width = self.width(node) if key is not None else 1
+        stage = grouped.GroupReduceStage(place, key, function, node.sort, tools, combined=combined)
+        if key is None:
+            return self._spread(data, 1, place).through(stage)
+        width = self.width(node)
         route = self._route(width, node.partitioner, node)
-        return self._send(data, sent_by, route, width, place).through(
-            grouped.GroupReduceStage(place, key, function, node.sort, tools, combined=combined)
-        )
+        sent_by = grouped.PAIR if combined else key
+        return data.exchange(SendGroups(place, sent_by, route, width, tools), width).through(stage)
 
     def first(self, node: FirstNode, inputs: list[Partitions], place: Place) -> Partitions:
         count, tools, key, width = node.count, self._tools, node.key, self.width(node)
@@ -144,18 +145,20 @@ class Translator:
             gathered = few if few.count == 1 else self._spread(few, 1, place)
             return gathered.through(each.LimitStage(place, count))
         early = grouped.FirstOfGroupStage(place, key, count, node.sort, tools, final=False)
-        sent = self._send(inputs[0].through(early), key, HashRoute(width), width, place)
-        return sent.through(
-            grouped.FirstOfGroupStage(place, key, count, node.sort, tools, final=True)
+        sender = SendGroups(place, key, HashRoute(width), width, tools)
+        return (
+            inputs[0]
+            .through(early)
+            .exchange(sender, width)
+            .through(grouped.FirstOfGroupStage(place, key, count, node.sort, tools, final=True))
         )
 
     # --- two inputs -----------------------------------------------------------------------
 
     def join(self, node: JoinNode, inputs: list[Partitions], place: Place) -> Partitions:
-        if node.hint is JoinHint.BROADCAST_HASH_SECOND and not node.kind.keeps_right:
-            return self._broadcast_join(node, inputs[1], inputs[0], place, first=False)
-        if node.hint is JoinHint.BROADCAST_HASH_FIRST and not node.kind.keeps_left:
-            return self._broadcast_join(node, inputs[0], inputs[1], place, first=True)
+        sent = node.broadcast_side
+        if sent is not None:
+            return self._broadcast_join(node, inputs[sent], inputs[1 - sent], place, first=not sent)
         together = self._together(node, inputs, place)
         return together.through(
             paired.JoinStage(place, node.keys, node.function, node.kind, self._tools)
@@ -254,8 +257,6 @@ class Translator:
         return Place(place.node, place.name, place.site, width, place.surroundings)
 
 
-#: For what is sent to the one partition there is.
-_NO_KEY = Key(None, "all records")
 _TRANSLATIONS: dict[type[Node], Callable[..., Partitions]] = {
     SourceNode: Translator.source,
     EachNode: Translator.each,
