@@ -47,6 +47,11 @@ class PenstockError(Exception):
       got:   0
     """
 
+    #: Where it was raised, as far as a task knows: the operator, its subtask, and the process.
+    uid = ""
+    subtask = -1
+    worker = ""
+
     def __init__(
         self,
         what: str,
@@ -188,6 +193,21 @@ def _user_traceback(error: BaseException) -> str:
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames[first:])]
     lines += traceback.format_exception_only(type(error), error)
     return "".join(lines).rstrip()
+
+
+class SessionError(JobError):
+    """A session server does not answer, or refuses."""
+
+
+class RequestError(PenstockError):
+    """A REST request that cannot be answered.
+
+    :param status: HTTP status of the answer.
+    """
+
+    def __init__(self, status: int, what: str) -> None:
+        super().__init__(what)
+        self.status = status
 
 
 class UserFunctionError(JobError):

@@ -195,7 +195,7 @@ class OptionBuilder:
 class ConfigOptions:
     """Begin an option.
 
-    >>> port = ConfigOptions.key("rest.port").int_type().default_value(8081)
+    >>> port = ConfigOptions.key("my.port").int_type().default_value(8081)
     >>> port.parse("9000")
     9000
     """

@@ -43,14 +43,6 @@ BUFFER_TIMEOUT = add_option(
     older=("execution.buffer-timeout",),
     rank=NO_EFFECT,
 )
-STATE_BACKEND = add_option(
-    "state.backend.type",
-    to_text,
-    "hashmap",
-    "state is in memory and in Spark's state store",
-    older=("state.backend",),
-    rank=NO_EFFECT,
-)
 CHANGELOG = add_option(
     "state.changelog.enabled",
     optional(parse_bool),

@@ -103,13 +103,24 @@ class JobClient:
         """Return the readings of the functions' metrics as of the last batch.
 
         They stand under their full names: the operator, the subtask, then the groups and the name
-        that the function gave.
+        that the function gave; with the operator's uid in front where several have its name.
         """
         return CompletableFuture.completed(self._handle.metrics())
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return the result of the job; its future raises if the job does not finish."""
         return self._ask(self._handle.wait, "result")
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows of the job."""
+        render: Callable[[], str | None] | None = getattr(self._handle, "to_html", None)
+        return None if render is None else render()
+
+    def _ipython_display_(self) -> None:
+        """Show the job in a notebook: a view that follows it until it ends."""
+        show: Callable[[], bool] | None = getattr(self._handle, "show_live", None)
+        if show is None or not show():
+            print(repr(self))
 
     def _cancelled(self) -> None:
         self._handle.cancel()

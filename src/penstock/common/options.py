@@ -180,6 +180,31 @@ BACKOFF_ATTEMPTS = add_option(
     rank=MORE,
 )
 
+# ---- REST ---------------------------------------------------------------------------------------
+
+REST_PORT = add_option(
+    "rest.port",
+    optional(AMOUNT),
+    None,
+    "port of a job's own REST server and dashboard; with `rest.address`, that of a session",
+    shown="none",
+)
+REST_ADDRESS = add_option(
+    "rest.address",
+    optional_text,
+    None,
+    "host of a session that is told of the job, and that the command line asks",
+    shown="none",
+    rank=MORE,
+)
+REST_TOKEN_FILE = add_option(
+    "penstock.rest.token-file",
+    optional_text,
+    None,
+    "file with the token of that session",
+    rank=MORE,
+)
+
 # ---- batches, watermarks, workers -------------------------------------------------------------
 
 BATCH_RECORDS = add_option(
@@ -253,6 +278,96 @@ LOG_FILE = add_option(
     None,
     "where that log goes; read when Spark starts",
     shown="a temporary file, kept if Spark fails",
+)
+
+# ---- what is shown of a job -------------------------------------------------------------------
+
+LOG_DIR = add_option(
+    "env.log.dir",
+    optional_text,
+    None,
+    "where a job's log goes: `<job id>/job.log`, and Spark's own beside it",
+    shown="the process's temporary folder",
+    rank=MORE,
+)
+JOB_LOG_LEVEL = add_option(
+    "env.log.level",
+    optional(one_of("DEBUG", "INFO", "WARNING", "ERROR", also={"warn": "WARNING"})),
+    None,
+    "the least level of what goes into a job's log",
+    shown="as the program's own logging says",
+    rank=MORE,
+)
+JOB_LOG_FILES = add_option(
+    "env.log.max", COUNT, 10, "how many older files of a job's log are kept", rank=MORE
+)
+JOB_LOG_BYTES = add_option(
+    "penstock.log.max-size",
+    parse_memory,
+    10 << 20,
+    "a job's log of this size is put aside, and a new one begun",
+    shown="`10 mb`",
+    rank=MORE,
+)
+ARCHIVE_DIR = add_option(
+    "jobmanager.archive.fs.dir",
+    optional_text,
+    None,
+    "where a job that has ended is archived for the history server",
+    rank=MORE,
+)
+HISTORY_DIR: ConfigOption[tuple[str, ...]] = add_option(
+    "historyserver.archive.fs.dir",
+    parse_texts,
+    (),
+    "folders that the history server shows archives of, parted by commas",
+    shown="`jobmanager.archive.fs.dir`",
+    rank=MORE,
+)
+HISTORY_REFRESH = add_option(
+    "historyserver.archive.fs.refresh-interval",
+    parse_duration,
+    Duration.of_seconds(10),
+    "how often the history server looks for new archives",
+    rank=MORE,
+)
+HISTORY_ADDRESS = add_option(
+    "historyserver.web.address",
+    to_text,
+    "127.0.0.1",
+    "address that the history server listens on",
+    rank=MORE,
+)
+HISTORY_PORT = add_option(
+    "historyserver.web.port", AMOUNT, 8082, "port that the history server listens on", rank=MORE
+)
+FACTS_DIR = add_option(
+    "penstock.facts-dir",
+    optional_text,
+    None,
+    "where a job leaves what is known of it, as `<job id>.json`, whenever its state changes",
+    rank=MORE,
+)
+REPORTERS: ConfigOption[tuple[str, ...]] = add_option(
+    "metrics.reporters",
+    parse_texts,
+    (),
+    "names of reporters of metrics; `prom` is Prometheus, see `metrics.reporter.prom.port`",
+    rank=MORE,
+)
+PROMETHEUS_PORT = add_option(
+    "metrics.reporter.prom.port",
+    to_text,
+    "9249",
+    "port, or range of ports, that the reporter `prom` listens on",
+    rank=MORE,
+)
+PROMETHEUS_HOST = add_option(
+    "metrics.reporter.prom.host",
+    to_text,
+    "127.0.0.1",
+    "address that the reporter `prom` listens on",
+    rank=MORE,
 )
 
 # ---- Python of the workers --------------------------------------------------------------------
@@ -346,6 +461,13 @@ STATE_TTL = add_option(
     parse_duration,
     Duration.of_millis(0),
     "how long a query keeps what it knows of a silent key; `0 ms` for ever",
+    rank=MORE,
+)
+SOURCE_IDLE_TIMEOUT = add_option(
+    "table.exec.source.idle-timeout",
+    parse_duration,
+    Duration.of_millis(0),
+    "after how long a silent split of a table no longer holds watermarks back; `0 ms` never",
     rank=MORE,
 )
 SQL_DIALECT = add_option(

@@ -17,19 +17,39 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions.runtime_context import RuntimeContext
 from penstock.core.metrics import MetricGroup
+from penstock.core.state.stores import SavedOperatorState
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import ProgramError, SinkError
 
-#: Where a source stands, as plain JSON:
-#: ``{"splits": {split_id: {"at": <json>, "subtask": int, "done": bool}}, "done": bool}``.
-#: ``done`` on top means that the source has ended and will never have another split.
-Position = dict[str, Any]
+
+class _SplitFacts(TypedDict):
+    #: Where it stands, in the source's own terms: plain JSON.
+    at: Any
+    #: Who reads it.
+    subtask: int
+    #: It will never give another record.
+    done: bool
+
+
+class SplitEntry(_SplitFacts, total=False):
+    """Where one split stands and who reads it. A source may add keys of its own."""
+
+    #: The source itself has declared it idle.
+    idle: bool
+
+
+class Position(TypedDict):
+    """Where a source stands, as plain JSON."""
+
+    splits: Mapping[str, SplitEntry]
+    #: The source has ended and will never have another split.
+    done: bool
 
 
 @dataclass(frozen=True)
@@ -93,6 +113,8 @@ class EnumeratorContext:
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     #: How often the job has been restarted since it was submitted.
     attempt: int = 0
+    #: Makes the operator state of a source function: of whom, for errors, and as it was saved.
+    operator_state: Callable[[str, bytes | None], SavedOperatorState] | None = None
 
 
 @dataclass(frozen=True)

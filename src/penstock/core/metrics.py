@@ -189,6 +189,10 @@ class MetricGroup:
         """Return the distribution of this name."""
         return self._find(name, Distribution, Distribution)
 
+    def find(self, name: str) -> Metric | None:
+        """Return the metric of this name, None if nobody has made it."""
+        return self._metrics.get(self.get_metric_identifier(name))
+
     def get_scope_components(self) -> list[str]:
         """Return the components that stand in front of every name."""
         return list(self._scope)
@@ -203,12 +207,16 @@ class MetricGroup:
 
     def report(self) -> dict[str, Any]:
         """Return the readings of all metrics made by this group and those inside it."""
+        return {name: reading for name, (_, reading) in self.readings().items()}
+
+    def readings(self) -> dict[str, tuple[str, Any]]:
+        """Return the same with the kinds of the metrics: `counter`, `gauge` and so on."""
         prefix = self.get_metric_identifier("")
         readings = {}
         for name, metric in self._metrics.items():
             if name.startswith(prefix):
                 try:
-                    readings[name] = metric.report()
+                    readings[name] = (type(metric).__name__.lower(), metric.report())
                 except Exception:
                     # A gauge calls the user's function: a reading is not worth failing a job for.
                     _log.warning("metric %r cannot be read", name, exc_info=True)

@@ -21,7 +21,8 @@ class OutputTag(Generic[T]):
     True
 
     :param tag_id: id of the side output; not empty.
-    :param type_info: type of its records; pickled objects if left out.
+    :param type_info: type of its records, which are converted to it or refused, as those of a main
+        output are to its `output_type`; left out, they stay as they are.
     :raises ConfigurationError: if the id is empty or no string.
     """
 

@@ -64,6 +64,11 @@ def named_class(name: str) -> type:
         ) from None
 
 
+def named_classes() -> dict[str, type]:
+    """Return the classes that jobs of this process have given names."""
+    return dict(_named)
+
+
 class _ReferringPickler(cloudpickle.Pickler):  # type: ignore[misc, unused-ignore]
     """Pickle classes by reference where they can be found, and all else as cloudpickle does."""
 

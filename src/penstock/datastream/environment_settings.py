@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.common import Configuration, Duration, ExecutionConfig, RestartStrategyConfiguration
 from penstock.common.config_options import ConfigOption
-from penstock.common.flink_options import BUFFER_TIMEOUT, CACHED_FILES, CHANGELOG, STATE_BACKEND
+from penstock.common.flink_options import BUFFER_TIMEOUT, CACHED_FILES, CHANGELOG
 from penstock.common.options import (
     CHAIN_DIFFERENT,
     CHAINING,
@@ -25,6 +25,7 @@ from penstock.common.options import (
     TRACE_TIMELINE,
     WATERMARK_TRACE,
 )
+from penstock.common.state_options import STATE_BACKEND
 from penstock.connectors.trace_timeline import check_timeline
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
@@ -242,6 +243,8 @@ class EnvironmentSettings:
         """Choose how state is held."""
         self._state_backend = state_backend
         self._configuration.set(STATE_BACKEND, state_backend.type_name)
+        for key, value in state_backend.settings().items():
+            self._configuration.set_string(key, value)
         if state_backend.checkpoint_path:
             self._checkpoint_config.set_checkpoint_storage_dir(state_backend.checkpoint_path)
         return self

@@ -21,6 +21,7 @@ from penstock.core.io import Source
 from penstock.datastream.environment_settings import EnvironmentSettings
 from penstock.datastream.stream import DataStream
 from penstock.errors import TypeMismatchError
+from penstock.execution.data_frames import find_data_frames
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.declared_types import make_converter
 from penstock.graph.function_checks import require_object
@@ -87,6 +88,23 @@ class EnvironmentSources(EnvironmentSettings):
         elements = _converted(collection, type_info)
         source = DataGeneratorSource(partial(getitem, elements), count=len(elements))
         return self._add_source(source, "Parallel Collection Source", type_info)
+
+    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream:
+        """Make a stream of the rows of a DataFrame of Spark, batch or streaming.
+
+        The records are `Row` objects with the columns' names; their type is known. Rows of one
+        partition stay in order and go to one subtask. A column of type TIMESTAMP gives times
+        without a zone, as the session's time zone shows them.
+
+        Rows are kept in the job's folder until a checkpoint no longer needs them. So a job that is
+        started again goes on with exactly the rows that it has not counted, if it has a checkpoint
+        directory: a batch DataFrame is computed once, and a streaming one goes on from a
+        checkpoint of its own that lies in the same folder.
+
+        >>> env.from_data_frame(spark.read.parquet("orders"))  # doctest: +SKIP
+        >>> env.from_data_frame(spark.readStream.format("rate").load())  # doctest: +SKIP
+        """
+        return self._add_source(find_data_frames().source(data_frame), source_name, None)
 
     def generate_sequence(self, from_: int, to: int) -> DataStream:
         """Make a stream of the numbers `from_` to `to`, both included, read in parallel."""

@@ -11,6 +11,8 @@ from penstock.datastream.watermark_trace import with_trace
 from penstock.execution.configuration import lay_over, load_configuration
 from penstock.execution.executor import JobHandle, JobRequest, find_executor
 from penstock.execution.job_control import announce_job
+from penstock.execution.plan_only import end_with_plan
+from penstock.execution.rest_link import linked, serve_job
 from penstock.graph.drawing import write_drawing
 from penstock.graph.placement import place
 from penstock.graph.plan import ExecutionPlan
@@ -98,12 +100,14 @@ class StreamExecutionEnvironment(EnvironmentSources):
         :raises ConfigurationError: if a setting is not known or cannot work.
         """
         self._configuration.check()
+        end_with_plan(self.get_execution_plan, self.explain)
         plan = build_plan(self, job_name)
         self._operators.clear()
-        settings = self.all_settings()
+        settings = linked(self.all_settings())
         executor = find_executor(TARGET.read(settings))
         job = executor.submit(JobRequest(plan, settings, plan.job_name))
         announce_job(job, plan.job_name)
+        serve_job(job, settings)
         return job
 
     def get_execution_plan(self) -> str:

@@ -6,10 +6,13 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.job_client import JobClient
+from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.base import SupportsPreprocessing
 from penstock.connectors.collect import CollectSink, open_collector
 from penstock.connectors.csv_sink import csv_sink
-from penstock.connectors.file_sink import RollingFileSink
+from penstock.connectors.file_sink import BucketAssigner, FileSink, RollingFileSink
+from penstock.connectors.file_sink.parquet import ParquetBulkWriters
 from penstock.connectors.print_sink import PrintSink
 from penstock.connectors.socket_sink import SocketSink
 from penstock.connectors.text_sink import TextSink, WriteMode
@@ -19,6 +22,7 @@ from penstock.core.io import Sink
 from penstock.datastream.closeable_iterator import CloseableIterator
 from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.stream_base import StreamBase
+from penstock.execution.data_frames import columns_of, find_data_frames
 from penstock.graph.declared_types import printed_text_of, shown_by, text_of
 from penstock.graph.function_checks import require_object
 from penstock.graph.specs import MapSpec, OperatorSpec, SinkFunctionSpec, SinkSpec
@@ -115,6 +119,53 @@ class StreamSinks(StreamBase):
         with results:
             # Not one record more than asked for is waited for: there may be none.
             return list(itertools.islice(results, limit))
+
+    def to_data_frame(self, job_execution_name: str | None = None, path: str | None = None) -> Any:
+        """Run the job, which must end by itself, and return this stream as a DataFrame of Spark.
+
+        The stream must have a declared type of rows or tuples, or of a single value, which becomes
+        the column `value`. The rows are written once, exactly, to Parquet files.
+
+        :param path: folder of the files; one that goes with the process if left out.
+        :raises ConfigurationError: if a DataFrame has no column for the stream's type.
+
+        >>> counts.to_data_frame().createOrReplaceTempView("counts")  # doctest: +SKIP
+        """
+        folder, row_type = self._write_rows(path)
+        self._environment.execute(job_execution_name or "DataStream to DataFrame")
+        return find_data_frames().read(folder, row_type, streaming=False)
+
+    def to_streaming_data_frame(
+        self, job_execution_name: str | None = None, path: str | None = None
+    ) -> tuple[Any, JobClient]:
+        """Start the job, and return this stream as a streaming DataFrame of Spark and the job.
+
+        A row appears when its checkpoint is complete, exactly once for a query of Spark's that has
+        a checkpoint location. Types and `path` are as with `to_data_frame`.
+        """
+        folder, row_type = self._write_rows(path)
+        job = self._environment.execute_async(job_execution_name or "DataStream to DataFrame")
+        try:
+            return find_data_frames().read(folder, row_type, streaming=True), job
+        except BaseException:
+            job.cancel()
+            raise
+
+    def _write_rows(self, path: str | None) -> tuple[str, TypeInformation]:
+        folder = find_data_frames().folder() if path is None else path
+        row_type, as_row = columns_of(self._transformation.output_type)
+        source = self._transformation
+        if as_row is not None:
+            source = self._add_operator("To Row", MapSpec(as_row), [source])
+            source.follows_input = True
+        writers = ParquetBulkWriters.for_row_type(row_type)
+        sink = (
+            FileSink.for_bulk_format(folder, writers)
+            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+            .build()
+        )
+        self._add_operator("DataFrame", SinkSpec(sink), [source])
+        return folder, row_type
 
     def _print(self, sink: PrintSink, name: str) -> DataStreamSink:
         source = self._transformation

@@ -30,6 +30,8 @@ _BITS = {"Byte": 8, "Short": 16, "Integer": 32, "Long": 64}
 _TEXTS = ("String", "Character")
 #: What Java prints in another way than Python.
 _OTHER_TEXT = ("Boolean", "Float", "Double")
+#: What a value of the type is: a Python number or text, or None.
+_IMMUTABLE = (*_BITS, *_TEXTS, "Boolean", "Float", "Double")
 _FLOAT = struct.Struct("<f")
 
 Convert = Callable[[Any], Any]
@@ -70,6 +72,8 @@ class Converter:
         self._prepare()
 
     def _prepare(self) -> None:
+        #: Whether no value of the type can change: a basic value, or a tuple of such.
+        self.immutable = _is_immutable(self._type)
         scope: dict[str, Any] = {"Row": Row, "convert": _conversion_of(self._type)}
         # Made of a type, not of anything that comes from outside.
         exec(_CODE.format(fits=_fit_of(self._type, "value")), scope)
@@ -97,6 +101,12 @@ class Converter:
     def __setstate__(self, type_info: TypeInformation) -> None:
         self._type = type_info
         self._prepare()
+
+
+def _is_immutable(type_info: TypeInformation) -> bool:
+    if isinstance(type_info, TupleTypeInfo):
+        return all(map(_is_immutable, type_info.get_field_types()))
+    return isinstance(type_info, BasicTypeInfo) and str(type_info) in _IMMUTABLE
 
 
 # --- values that fit already ------------------------------------------------------------------

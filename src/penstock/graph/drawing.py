@@ -8,8 +8,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from penstock.errors import ConfigurationError
-from penstock.graph.layout import BOX_HEIGHT, Box, Layout, lay_out
-from penstock.graph.plan import ExecutionPlan, PlanEdge
+from penstock.graph.plan import ExecutionPlan
+from penstock.graph.plan_layout import BOX_HEIGHT, Box, Layout, Route, lay_out
 from penstock.graph.render import edge_label
 
 _BAND_COLOURS = ("#eef4fb", "#f6f1e7")
@@ -44,7 +44,7 @@ def to_svg(plan: ExecutionPlan) -> str:
         '<defs><marker id="arrow" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="#556"/></marker></defs>',
         *_svg_bands(layout),
-        *(_svg_edge(layout, edge) for edge in layout.edges),
+        *(_svg_edge(route) for route in layout.routes),
         *(_svg_box(box) for box in layout.boxes.values()),
         "</svg>",
     ]
@@ -74,21 +74,25 @@ def _svg_box(box: Box) -> str:
     )
 
 
-def _ends(layout: Layout, edge: PlanEdge) -> tuple[float, float, float, float]:
-    source, target = layout.boxes[edge.source], layout.boxes[edge.target]
-    middle = BOX_HEIGHT / 2
-    return source.x + source.width, source.y + middle, target.x, target.y + middle
+def _middle(route: Route) -> tuple[float, float]:
+    """Return where an edge's label stands: half-way on its last stretch."""
+    (x1, y1), (x2, y2) = route.points[-2:]
+    return (x1 + x2) / 2, (y1 + y2) / 2
 
 
-def _svg_edge(layout: Layout, edge: PlanEdge) -> str:
-    x1, y1, x2, y2 = _ends(layout, edge)
-    bend = (x2 - x1) / 2
-    dash = "" if edge.crosses else ' stroke-dasharray="4 3"'
+def _svg_edge(route: Route) -> str:
+    (x, y), *others = route.points
+    path = f"M{x:g},{y:g}"
+    for to_x, to_y in others:
+        bend = (to_x - x) / 2
+        path += f" C{x + bend:g},{y:g} {to_x - bend:g},{to_y:g} {to_x:g},{to_y:g}"
+        x, y = to_x, to_y
+    dash = "" if route.edge.crosses else ' stroke-dasharray="4 3"'
+    middle_x, middle_y = _middle(route)
     return (
-        f'<path d="M{x1:g},{y1:g} C{x1 + bend:g},{y1:g} {x2 - bend:g},{y2:g} {x2:g},{y2:g}" '
-        f'fill="none" stroke="#556"{dash} marker-end="url(#arrow)"/>'
-        f'<text x="{(x1 + x2) / 2:g}" y="{(y1 + y2) / 2 - 5:g}" text-anchor="middle" '
-        f'fill="#556" font-size="10">{escape(edge_label(edge))}</text>'
+        f'<path d="{path}" fill="none" stroke="#556"{dash} marker-end="url(#arrow)"/>'
+        f'<text x="{middle_x:g}" y="{middle_y - 5:g}" text-anchor="middle" '
+        f'fill="#556" font-size="10">{escape(edge_label(route.edge))}</text>'
     )
 
 
@@ -115,10 +119,13 @@ def _write_png(plan: ExecutionPlan, path: Path) -> None:
             patches.Rectangle((band.x, 0), band.width, layout.height, color=colour, zorder=0)
         )
         axes.text(band.x + 8, 18, f"level {band.level}", color="#888899", fontsize=8)
-    for edge in layout.edges:
-        x1, y1, x2, y2 = _ends(layout, edge)
-        axes.annotate("", (x2, y2), (x1, y1), arrowprops={"arrowstyle": "-|>", "color": "#555566"})
-        axes.text((x1 + x2) / 2, (y1 + y2) / 2 - 4, edge_label(edge), ha="center", fontsize=6)
+    for route in layout.routes:
+        *passed, last = route.points
+        axes.plot([x for x, _ in passed], [y for _, y in passed], color="#555566", linewidth=1)
+        arrow = {"arrowstyle": "-|>", "color": "#555566"}
+        axes.annotate("", last, passed[-1], arrowprops=arrow)
+        x, y = _middle(route)
+        axes.text(x, y - 4, edge_label(route.edge), ha="center", fontsize=6)
     for box in layout.boxes.values():
         text = f"{box.label}\nparallelism {box.operator.parallelism}"
         axes.add_patch(

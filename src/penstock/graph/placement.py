@@ -11,7 +11,7 @@ from collections import Counter
 from penstock.common.typeinfo import RowTypeInfo
 from penstock.errors import GraphError
 from penstock.graph.declared_types import Converter, make_converter
-from penstock.graph.job_graph import build_job_graph
+from penstock.graph.job_graph import JobVertex, build_job_graph
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator, name_edge
 from penstock.graph.specs import Forward
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
@@ -28,9 +28,7 @@ def place(graph: StreamGraph) -> ExecutionPlan:
     _check_size(graph)
     levels, origins = _assign_levels(graph)
     chains = {
-        node.id: vertex.name
-        for vertex in build_job_graph(graph).vertices
-        for node in vertex.operators
+        node.id: vertex for vertex in build_job_graph(graph).vertices for node in vertex.operators
     }
     names = _edge_names(graph)
     edges = {edge.id: _plan_edge(edge, levels, names[edge.id]) for edge in graph.edges()}
@@ -100,7 +98,7 @@ def _plan_edge(edge: StreamEdge, levels: dict[int, int], name: str) -> PlanEdge:
 
 
 def _plan_operator(
-    node: StreamNode, level: int, origin: int | None, edges: dict[int, PlanEdge], chain: str
+    node: StreamNode, level: int, origin: int | None, edges: dict[int, PlanEdge], chain: JobVertex
 ) -> PlanOperator:
     return PlanOperator(
         id=node.id,
@@ -115,8 +113,16 @@ def _plan_operator(
         outputs=tuple(edges[edge.id] for edge in node.out_edges),
         own_max_parallelism=node.own_max_parallelism,
         origin=origin,
-        chain=chain,
+        chain=chain.name,
+        vertex=chain.id,
+        slot_sharing_group=node.slot_sharing_group,
         converter=_converter_of(node),
+        side_converters={
+            edge.output_tag: converter
+            for edge in node.out_edges
+            if edge.output_tag is not None
+            and (converter := make_converter(edge.tag_type)) is not None
+        },
     )
 
 

@@ -7,6 +7,7 @@ stateful slots; all operators of one level and one subtask index share a slot.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,8 +66,13 @@ class PlanOperator:
     origin: int | None = None
     #: Name of the chain (Flink's task) that the operator belongs to, for metrics and drawings.
     chain: str = ""
+    #: Id of the operator at the head of that chain: a vertex of Flink's job graph.
+    vertex: int = 0
+    slot_sharing_group: str = "default"
     #: Turns each record of the main output into one of the declared type; None leaves it as it is.
     converter: Converter | None = None
+    #: The same for the side outputs whose tags have a type, by tag id.
+    side_converters: Mapping[str, Converter] = field(default_factory=dict)
 
     def describe(self) -> str:
         """Say which operator, and where in the user's program it was made."""

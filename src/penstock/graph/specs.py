@@ -19,6 +19,7 @@ from penstock.core.functions import (
     SinkFunction,
 )
 from penstock.core.io import Sink, Source
+from penstock.core.pattern import EventComparator, Pattern
 from penstock.core.state import MapStateDescriptor
 from penstock.core.windowing import Evictor, Trigger, WindowAssigner
 
@@ -324,13 +325,14 @@ class IntervalJoinSpec(OperatorSpec):
 class CepSpec(OperatorSpec):
     """Matches of a pattern among the events of each key."""
 
-    pattern: Any  # core.pattern.Pattern
+    pattern: Pattern
     function: UserFunction
     method: str  # "select", "flat_select" or "process": how the function is called
-    timeout_function: Any = None  # beside "select" and "flat_select"
+    timeout_function: UserFunction | None = None  # beside "select" and "flat_select"
     timeout_tag: str | None = None  # tag id of the side output of what it returns
     event_time: bool = True
-    comparator: Any = None  # callable (event, event) -> int: the order of events of the same time
+    #: The order of events of the same time.
+    comparator: Callable[[Any, Any], int] | EventComparator[Any] | None = None
     late_tag: str | None = None
     keyed = True
     state_layout = "cep"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.common.typeinfo import TypeInformation
 from penstock.core.key_groups import default_max_parallelism
 from penstock.errors import GraphError
 from penstock.graph.specs import (
@@ -55,6 +56,8 @@ class StreamEdge:
     input_index: int
     partitioner: Partitioner
     output_tag: str | None = None
+    #: Declared type of the records of a side output.
+    tag_type: TypeInformation | None = None
 
 
 @dataclass
@@ -115,6 +118,7 @@ class _Way:
 
     partitioner: Partitioner | None = None
     tag_id: str | None = None
+    tag_type: TypeInformation | None = None
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,11 @@ def _reachable(roots: Iterable[Transformation]) -> list[Transformation]:
 
 def _parallelism_of(operator: OperatorTransformation, known: dict[int, int]) -> int:
     """Return the parallelism of an operator, given those of all in front of it."""
+    if operator.keeps_order and not operator.parallelism_is_own:
+        sources = [up for source in operator.inputs for up in _resolve(source)]
+        levels = {known[up.operator.id] for up in sources if up.partitioner is None}
+        if levels:
+            return levels.pop() if len(levels) == 1 else 1
     if operator.follows_input and not operator.parallelism_is_own:
         upstreams = [up for source in operator.inputs for up in _resolve(source)]
         if len(upstreams) == 1 and upstreams[0].partitioner is None:
@@ -220,7 +229,13 @@ def _connect(
                 node = graph.nodes[numbers[upstream.operator.id]]
                 partitioner = _choose_partitioner(node, target, upstream.partitioner)
                 edge = StreamEdge(
-                    edge_id, node.id, target.id, input_index, partitioner, upstream.tag_id
+                    edge_id,
+                    node.id,
+                    target.id,
+                    input_index,
+                    partitioner,
+                    upstream.tag_id,
+                    upstream.tag_type,
                 )
                 node.out_edges.append(edge)
                 target.in_edges.append(edge)
@@ -235,13 +250,13 @@ def _resolve(transformation: Transformation) -> list[_Upstream]:
     while pending:
         at, way = pending.pop()
         if isinstance(at, OperatorTransformation):
-            found.append(_Upstream(way.partitioner, way.tag_id, operator=at))
+            found.append(_Upstream(way.partitioner, way.tag_id, way.tag_type, operator=at))
             continue
         # What stands nearer to the reader counts.
         if isinstance(at, PartitionTransformation):
-            way = _Way(way.partitioner or at.partitioner, way.tag_id)
-        elif isinstance(at, SideOutputTransformation):
-            way = _Way(way.partitioner, way.tag_id or at.tag_id)
+            way = replace(way, partitioner=way.partitioner or at.partitioner)
+        elif isinstance(at, SideOutputTransformation) and way.tag_id is None:
+            way = _Way(way.partitioner, at.tag_id, at.output_type)
         pending += [(source, way) for source in reversed(at.inputs)]
     return found
 

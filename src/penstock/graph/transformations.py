@@ -79,6 +79,9 @@ class OperatorTransformation(Transformation):
         #: True if the operator runs in one subtask where its only input does, unless the user set
         #: its parallelism: records then keep their order, and an exchange is saved.
         self.follows_input = False
+        #: True if records must not overtake each other: the operator has the parallelism of its
+        #: inputs, or one subtask if they differ.
+        self.keeps_order = False
         self.max_parallelism: int | None = None
         self.non_parallel = False
         self.uid: str | None = None

@@ -39,6 +39,8 @@ T = TypeVar("T")
 JOB_ID_SETTING = "penstock.job-id"
 ATTEMPT_SETTING = "penstock.attempt"
 JOB_FOLDER_SETTING = "penstock.job-folder"
+#: A folder of the machine that submits the job, for what only has to last for a batch.
+LOCAL_FOLDER_SETTING = "penstock.local-folder"
 
 
 def job_id_of(plan: ExecutionPlan) -> str:
@@ -196,8 +198,8 @@ class OperatorRuntimeContext(HostContext):
     # --- metrics --------------------------------------------------------------------------
 
     def read_metrics(self) -> bytes | None:
-        """Return the readings of the function's metrics as bytes, None if there are none."""
-        readings = self.metrics.report()
+        """Return kinds and readings of the function's metrics as bytes, None if there are none."""
+        readings = self.metrics.readings()
         return dumps(readings) if readings else None
 
     def dump_metrics(self) -> bytes | None:

@@ -28,8 +28,10 @@ ACCUMULATORS = 4
 METRICS = 5
 #: To a slot: write your state to the savepoint in this folder. From it: what it wrote.
 SAVEPOINT = 6
-#: Bytes that a slot has written, by operator, and what its whole state weighs.
-STATE_SIZE = 7
+#: What a task did: records, bytes, watermarks, time (`meter.py`).
+COUNTS = 7
+#: How far an aligned source is.
+ALIGNMENT = 8
 
 #: What an envelope of several records may weigh.
 ENVELOPE_BYTES = 4 << 20
@@ -99,6 +101,8 @@ class Chunk:
     marks: list[tuple[int, int]] = field(default_factory=list)
     idle: bool | None = None
     ended: bool = False
+    #: Bytes that it took on its way here.
+    weight: int = field(default=0, compare=False)
 
 
 #: How a list is packed: as it is, with frozen entries, or as the columns of tuples of one length.
@@ -159,11 +163,13 @@ def _too_large(entry: Any, size: int) -> RecordTooLargeError:
 
 def unpack_chunk(payload: bytes) -> Chunk:
     """Decode the chunk of a data envelope."""
-    parts = pickle.loads(body_of(payload))
-    values, times, keys, keyless, marks, idle, ended = parts
+    body = body_of(payload)
+    values, times, keys, keyless, marks, idle, ended = pickle.loads(body)
     own_keys = None if keyless else _unpack_list(*keys)
     own_marks = list(zip(*map(unpack_times, marks), strict=True))
-    return Chunk(_unpack_list(*values), unpack_times(times), own_keys, own_marks, idle, ended)
+    return Chunk(
+        _unpack_list(*values), unpack_times(times), own_keys, own_marks, idle, ended, len(body)
+    )
 
 
 def _pack_list(entries: list[Any]) -> tuple[int, list[Any]]:
@@ -199,15 +205,18 @@ class Outbox:
         self.rows = []
         self._sequence = {}
 
-    def send_chunk(self, edge: int, level: int, slot: int, channel: int, chunk: Chunk) -> None:
-        """Send records along an edge to a slot of a later level."""
+    def send_chunk(self, edge: int, level: int, slot: int, channel: int, chunk: Chunk) -> int:
+        """Send records along an edge to a slot of a later level; return their bytes."""
         place = (edge, slot)
         seq = self._sequence.get(place, 0)
+        weight = 0
         for body in pack_parts(chunk):
             header = Header(DATA, level, edge, channel, slot, seq, self.time)
             self.rows.append((self._next_hop(header), seal(header, body)))
             seq += 1
+            weight += len(body)
         self._sequence[place] = seq
+        return weight
 
     def send_to_sink(self, kind: int, node: int, channel: int, body: bytes) -> None:
         """Send something to the sink: output, or what the coordinator must know."""

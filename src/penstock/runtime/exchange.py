@@ -86,6 +86,9 @@ class ExchangeWriter:
 
     #: What of the user's is asked, for messages.
     asks = ""
+    #: Records and bytes that have left; whoever reads them sets them back.
+    sent = 0
+    sent_bytes = 0
 
     def __init__(
         self, edge: PlanEdge, source: PlanOperator, target: PlanOperator,
@@ -98,11 +101,13 @@ class ExchangeWriter:
         self._context = context
         self._hosts: list[FunctionHost] = []
         self._level = target.level
-        self._subtask = subtask
+        self.subtask = subtask
         self._outbox = outbox
         self._scope = context.scope
         self._receivers = target.parallelism
         self._slots = targets(edge.partitioner, subtask, source.parallelism, target.parallelism)
+        #: To how many slots each record goes.
+        self.copies = len(self._slots) if isinstance(edge.partitioner, Broadcast) else 1
         self._buffers = {slot: _Buffer() for slot in self._slots}
         self._keyed = False
         self._idle = False
@@ -178,10 +183,12 @@ class ExchangeWriter:
         if last:
             chunk.idle, chunk.ended = self._idle, self._ended
         try:
-            self._outbox.send_chunk(self.edge.id, self._level, slot, self._subtask, chunk)
+            weight = self._outbox.send_chunk(self.edge.id, self._level, slot, self.subtask, chunk)
         except RecordTooLargeError as error:
             error.where = f"between {self.sender.describe()} and {self.plan.describe()}"
             raise
+        self.sent += len(buffer.values)
+        self.sent_bytes += weight
         buffer.clear()
 
     def snapshot(self) -> Any:
@@ -226,10 +233,29 @@ class KeyedWriter(ExchangeWriter):
         self._lanes = [_lane(self._buffers[slot]) for slot in self._slots]
         self._lane_of: dict[Any, _Lane] = {}
         self._keyed = True
+        converter = source.converter if edge.output_tag is None else None
+        if converter is not None and converter.immutable:
+            self.process_all = self._send_immutable  # type: ignore[method-assign]
 
     def process(self, value: Any) -> None:
         """Send one record."""
         self.process_all((value,))
+
+    def _send_immutable(self, values: Iterable[Any]) -> None:
+        """Send many records of a declared type whose values cannot change: without a look at it."""
+        key_of, lane_of, scope = self._key_of, self._lane_of, self._scope
+        for value in values:
+            key = key_of(value)
+            try:
+                add_key, add_time, add_value, records = lane_of[key]
+            except (KeyError, TypeError):
+                key = self._wrapped(key)
+                add_key, add_time, add_value, records = self._place(key)
+            add_key(key if type(key) in ATOMIC else freeze(key))
+            add_time(scope.timestamp)
+            add_value(value)
+            if len(records) >= ENVELOPE_RECORDS:
+                self._flush(self._slot(key))
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Send many records; the scope's timestamp goes with each."""
@@ -315,7 +341,7 @@ class RandomWriter(_CountingWriter):
     def _choose(self, value: Any) -> int:
         self._count += 1
         # The steps of splitmix64, from a place of its own for every channel.
-        number = self._count + (self.edge.id << 40) + (self._subtask << 56)
+        number = self._count + (self.edge.id << 40) + (self.subtask << 56)
         number = (number * 0x9E3779B97F4A7C15) & _MASK
         number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -21,6 +21,7 @@ from penstock.graph.relational.codegen.program import GENERATED, failing_row
 from penstock.runtime.exchange import ExchangeWriter
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.outputs import Conversion
+from penstock.runtime.this_process import worker_name
 from penstock.runtime.watermarks import WatermarkSource
 
 _NONE = object()
@@ -40,6 +41,17 @@ class _Finding(NamedTuple):
 
 def describe(error: BaseException) -> PenstockError:
     """Return the error that the user is told."""
+    told = _told(error)
+    if not told.worker:
+        told.worker = worker_name()
+        owner = _find(error.__traceback__).owner
+        if owner is not None:
+            told.uid = (owner.sender if isinstance(owner, ExchangeWriter) else owner.plan).uid
+            told.subtask = getattr(owner, "subtask", -1)
+    return told
+
+
+def _told(error: BaseException) -> PenstockError:
     if isinstance(error, PenstockError) and error.where is not None:
         return error
     cause = error.__cause__
@@ -87,6 +99,20 @@ def operator_at(frame: FrameType | None) -> str | None:
         owner = frame.f_locals.get("self")
         if isinstance(owner, (Operator, ExchangeWriter, WatermarkSource, Conversion)):
             return owner.plan.describe()
+        frame = frame.f_back
+    return None
+
+
+def running_at(frame: FrameType | None) -> tuple[str, str] | None:
+    """Return whose code runs at a frame: the job's id and the subtask, `Map (1/2)`.
+
+    None if it is no operator's.
+    """
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Operator):
+            plan, job = owner.plan, owner.context.get_job_id()
+            return job, f"{plan.name} ({owner.subtask + 1}/{plan.parallelism})"
         frame = frame.f_back
     return None
 

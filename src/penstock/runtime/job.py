@@ -22,11 +22,14 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.connectors.file_paths import ensure_registered
 from penstock.core.pickling import name_class
 from penstock.errors import SerializationError
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import SourceSpec
 
+#: Setting of a job: the file systems that the program has registered, by scheme.
+FILE_SYSTEMS_SETTING = "penstock.file-systems"
 #: Jobs that a worker process keeps at hand.
 _KEPT_JOBS = 8
 _LIBRARIES = ("pyarrow", "pandas")
@@ -82,6 +85,7 @@ def load_job(token: str, blob: bytes) -> Job:
             name_class(*cloudpickle.loads(class_blob))
         plan: ExecutionPlan = cloudpickle.loads(plan_blob)
         plan.settings.update(settings)
+        ensure_registered(plan.settings.get(FILE_SYSTEMS_SETTING, {}))
         job = _jobs[token] = Job(token, plan)
         while len(_jobs) > _KEPT_JOBS:
             _jobs.popitem(last=False)

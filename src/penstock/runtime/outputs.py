@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from itertools import compress, count
 from typing import Any, Protocol
 
 from penstock.graph.declared_types import Converter
 from penstock.graph.plan import PlanOperator
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.gate import Channel, Gate
+
+#: How to take one record, and how to take many.
+_Takers = tuple[Callable[[Any], None], Callable[[Iterable[Any]], None]]
 
 
 class Consumer(Protocol):
@@ -106,29 +110,81 @@ class Conversion:
         self._process_all = process_all
 
     def process(self, value: Any) -> None:
-        self._process(self._convert(value))
+        self._process(next(self._convert.each(self, (value,))))
 
     def process_all(self, values: Iterable[Any]) -> None:
         self._process_all(self._convert.each(self, values))
 
 
+class RecordCounter:
+    """Count records on their way to their takers."""
+
+    def __init__(
+        self, process: Callable[[Any], None], process_all: Callable[[Iterable[Any]], None]
+    ) -> None:
+        self._process = process
+        self._process_all = process_all
+        self._single = 0
+        self._ticks = count(1)
+
+    def process(self, value: Any) -> None:
+        self._single += 1
+        self._process(value)
+
+    def process_all(self, values: Iterable[Any]) -> None:
+        # All ticks are true: what passes through is all there is, at no call into Python.
+        self._process_all(compress(values, self._ticks))
+
+    @property
+    def count(self) -> int:
+        """The records since the last reset."""
+        ticks = next(self._ticks)
+        self._ticks = count(ticks)
+        return self._single + ticks - 1
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._single = 0
+        self._ticks = count(1)
+
+
 class Output:
-    """All takers of one operator: of its main output, and of its side outputs by tag."""
+    """All takers of one operator: of its main output, and of its side outputs by tag.
+
+    :param counted: tags of the outputs whose records are to be counted; None is the main one.
+    """
 
     def __init__(
         self,
         main: list[Consumer],
         sides: dict[str, list[Consumer]],
         plan: PlanOperator | None = None,
+        counted: Collection[str | None] = (),
     ) -> None:
-        self.process, self.process_all = _joined(main)
+        self.counters: dict[str | None, RecordCounter] = {}
+        self.process, self.process_all = self._counted(None, counted, _joined(main))
         if plan is not None and plan.converter is not None:
             conversion = Conversion(plan, plan.converter, self.process, self.process_all)
             self.process, self.process_all = conversion.process, conversion.process_all
-        self.sides = {tag: _joined(consumers)[0] for tag, consumers in sides.items()}
+        converters = {} if plan is None else plan.side_converters
+        self.sides: dict[str, Callable[[Any], None]] = {}
+        for tag, consumers in sides.items():
+            takers = self._counted(tag, counted, _joined(consumers))
+            if plan is not None and tag in converters:
+                self.sides[tag] = Conversion(plan, converters[tag], *takers).process
+            else:
+                self.sides[tag] = takers[0]
         #: Whether an operator of the same task is handed the very objects that are emitted.
         self.local = any(isinstance(consumer, LocalConsumer) for consumer in main)
         self._all = [*main, *(consumer for group in sides.values() for consumer in group)]
+
+    def _counted(
+        self, tag: str | None, counted: Collection[str | None], takers: _Takers
+    ) -> _Takers:
+        if tag not in counted:
+            return takers
+        counter = self.counters[tag] = RecordCounter(*takers)
+        return counter.process, counter.process_all
 
     def to_side(self, tag: str, value: Any) -> None:
         """Send a record to a side output; nobody may be listening."""
@@ -152,9 +208,7 @@ class Output:
             consumer.end()
 
 
-def _joined(
-    consumers: list[Consumer],
-) -> tuple[Callable[[Any], None], Callable[[Iterable[Any]], None]]:
+def _joined(consumers: list[Consumer]) -> _Takers:
     if not consumers:
         return _drop, _drop_all
     if len(consumers) == 1:

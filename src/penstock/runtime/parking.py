@@ -1,8 +1,9 @@
 """Keep heavy envelopes out of the engine's memory: their bodies lie in files while they travel.
 
 Spark's JVM holds a row several times over while it sorts, shuffles and collects it, and has a
-gigabyte for everything by default. What weighs much waits in the job's folder, and only where it is
-goes through Spark. Where the workers do not share that folder, all goes through Spark.
+gigabyte for everything by default. What weighs much waits in a folder of the machine that runs the
+job, and only where it is goes through Spark. Where the workers do not share that folder, all goes
+through Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.runtime.context import JOB_FOLDER_SETTING
+from penstock.runtime.context import LOCAL_FOLDER_SETTING
 from penstock.runtime.envelope import park
 
 #: An envelope of this weight is parked.
@@ -34,7 +35,7 @@ def park_heavy(
     together = sum([len(payload) for _, payload in rows])
     if together < _HEAVY:
         return rows
-    job = settings.get(JOB_FOLDER_SETTING)
+    job = settings.get(LOCAL_FOLDER_SETTING)
     if job is None or not os.path.isdir(job):
         return rows
     folder = Path(job) / _NAME

@@ -11,16 +11,18 @@ from penstock.core.io import Committable
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.envelope import (
     ACCUMULATORS,
+    ALIGNMENT,
     COMMITTABLE,
+    COUNTS,
     LEVEL0_STATE,
     METRICS,
     SAVEPOINT,
-    STATE_SIZE,
     TIMER,
     Header,
     body_of,
     header_of,
 )
+from penstock.runtime.meter import TaskCounts, decode
 from penstock.runtime.savepoint.format import Part
 
 #: Stands in front of a source's number in what its tasks report about timers: others have their
@@ -47,12 +49,14 @@ class BatchReport:
     timers: dict[Place, int | None] = field(default_factory=dict)
     #: Accumulators of an operator's subtask so far; changed ones only.
     accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
-    #: Readings of the metrics of an operator's subtask by name; changed ones only.
-    metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: Metrics of an operator's subtask by name, kind and reading; changed ones only.
+    metrics: dict[Place, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     #: By task, what it wrote to the batch's savepoint; or why it could not.
     savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
-    #: By slot, the bytes that it has written by operator, and what its whole state weighs.
-    sizes: dict[Place, tuple[dict[str, int], int]] = field(default_factory=dict)
+    #: By subtask of an aligned source, how far it is.
+    alignment: dict[Place, int] = field(default_factory=dict)
+    #: By task, what it did.
+    counts: dict[Place, TaskCounts] = field(default_factory=dict)
 
     @classmethod
     def collect(cls, payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
@@ -68,8 +72,8 @@ class BatchReport:
             if header.kind == SAVEPOINT:
                 report.savepoint[_task(header, uids)] = pickle.loads(body)
                 continue
-            if header.kind == STATE_SIZE:
-                report.sizes[_task(header, uids)] = pickle.loads(body)
+            if header.kind == COUNTS:
+                report.counts[_task(header, uids)] = decode(pickle.loads(body))
                 continue
             if header.kind == TIMER:
                 report.timers[_task(header, uids)] = pickle.loads(body)
@@ -84,6 +88,8 @@ class BatchReport:
                 report.accumulators[place] = pickle.loads(body)
             elif header.kind == METRICS:
                 report.metrics[place] = pickle.loads(body)
+            elif header.kind == ALIGNMENT:
+                report.alignment[place] = pickle.loads(body)
         for output in report.committables.values():
             output.sort(key=lambda committable: committable.subtask)
         for tail, head in plan.feedback().items():

@@ -12,7 +12,6 @@ from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import job_id_of
 from penstock.runtime.envelope import (
     SAVEPOINT,
-    STATE_SIZE,
     Header,
     body_of,
     header_of,
@@ -23,8 +22,12 @@ from penstock.runtime.savepoint.format import Part
 from penstock.runtime.savepoint.program import describe_program
 from penstock.runtime.savepoint.restore import restore_task, savepoint_of
 from penstock.runtime.savepoint.snapshot import write_parts
+from penstock.runtime.state.backends import is_on_disk
 from penstock.runtime.state.log import SlotLog, SlotStore
 from penstock.runtime.task import Task
+
+#: What a task takes in memory whose keyed state has a budget of its own.
+_WEIGHT_ON_DISK = 1 << 20
 
 
 class _Slot:
@@ -34,10 +37,19 @@ class _Slot:
         operators = [op for op in job.plan.at_level(level) if slot < op.parallelism]
         self.task = Task(job.plan, operators, level, slot, (level, slot))
         self.log = SlotLog()
+        self._on_disk = is_on_disk(job.plan.settings)
+
+    @property
+    def weight(self) -> int:
+        """Return about how many bytes of memory it takes between batches."""
+        return _WEIGHT_ON_DISK if self._on_disk else self.log.weight
 
     def close(self) -> None:
-        """Close the user's functions."""
-        self.task.close()
+        """Close the user's functions, and drop what they hold."""
+        try:
+            self.task.close()
+        finally:
+            self.task.drop_state()
 
 
 def run_slot(
@@ -59,6 +71,7 @@ def run_slot(
     if instance is None:
         instance = _Slot(job, level, slot)
     try:
+        instance.task.meter.begin()
         if not instance.log.catch_up(store, instance.task):
             discard(instance)
             instance = _Slot(job, level, slot)
@@ -66,9 +79,7 @@ def run_slot(
         _resume(job, instance, store)
         savepoint = _run_batch(instance.task, payloads, _broadcast_edges(job, level))
         written = instance.log.append(store, instance.task)
-        if written:
-            report = pickle.dumps((written, instance.log.weight), PROTOCOL)
-            instance.task.outbox.send_to_sink(STATE_SIZE, level, slot, report)
+        instance.task.report_counts(written or None, instance.log.weight)
         if savepoint is not None:
             _save(job, level, instance.task, savepoint)
         rows = instance.task.outbox.rows
@@ -77,7 +88,7 @@ def run_slot(
         discard(instance)  # what it did half-way goes with it
         raise
     budget = CACHE_BYTES.read(job.plan.settings)
-    cache.put(place, instance, instance.log.weight, budget)
+    cache.put(place, instance, instance.weight, budget)
     return rows
 
 

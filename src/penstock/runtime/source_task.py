@@ -77,6 +77,7 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
     if instance is None:
         instance = _SourceTask(job, read.source_id, read.subtask)
     try:
+        instance.task.meter.begin()
         instance.load(tokens, state)
         if not tokens and (savepoint := savepoint_of(job.plan)) is not None:
             restore_task(instance.task, savepoint)
@@ -85,6 +86,7 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
             _tell_slots(job, instance.task, read.savepoint)
         if (saved := instance.save()) is not None:
             instance.task.outbox.send_to_sink(LEVEL0_STATE, read.source_id, read.subtask, saved)
+        instance.task.report_counts(weight=instance.size)
         instance.task.close_if_finished()
     except BaseException:
         discard(instance)  # what it did half-way goes with it

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import cloudpickle
@@ -19,15 +20,27 @@ from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
 from penstock.runtime.build import OPERATORS
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import OperatorRuntimeContext
-from penstock.runtime.envelope import ACCUMULATORS, COMMITTABLE, METRICS, TIMER, Chunk, Outbox
+from penstock.runtime.envelope import (
+    ACCUMULATORS,
+    ALIGNMENT,
+    COMMITTABLE,
+    COUNTS,
+    METRICS,
+    TIMER,
+    Chunk,
+    Outbox,
+)
 from penstock.runtime.exchange import ExchangeWriter, make_writer, senders_to
 from penstock.runtime.failure import describe
 from penstock.runtime.gate import Channel, Gate
+from penstock.runtime.meter import Meter, encode
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.outputs import Consumer, LocalConsumer, Output
 from penstock.runtime.scope import Scope
 from penstock.runtime.state.backends import make_backend
+from penstock.runtime.state.log import TaskInventory
 from penstock.runtime.trace import Tracer, is_traced
 
 #: Where those parts of a task stand among the operators of a delta that belong to no operator:
@@ -69,6 +82,7 @@ class Task:
             gate = self._gates[operator.plan.id]
             operator.input_has_ended = partial(_has_ended, gate, operator.plan)
             operator.reach_time = self.reach_time
+        self.meter = Meter(self.operators, self._writers, self._gates)
         for operator in self.operators:
             operator.wire(self._output(operator.plan))
         self._edges = {e.id: e for op in self.operators for e in op.plan.inputs if e.crosses}
@@ -114,7 +128,7 @@ class Task:
         for edge in op.outputs:
             group = main if edge.output_tag is None else sides.setdefault(edge.output_tag, [])
             group.append(self._consumer(op, edge))
-        return Output(main, sides, op)
+        return Output(main, sides, op, self.meter.flow.counted(self._operator[op.id]))
 
     def _consumer(self, op: PlanOperator, edge: PlanEdge) -> Consumer:
         if edge.crosses:
@@ -193,6 +207,7 @@ class Task:
         edge = self._edges[edge_id]
         operator, gate = self._operator[edge.target], self._gates[edge.target]
         channel = (edge_id, sender)
+        began = perf_counter()
         try:
             if (chunk.values or chunk.marks) and gate.idle_channel(channel):
                 gate.set_idle(channel, False)
@@ -209,6 +224,7 @@ class Task:
                 gate.set_idle(channel, chunk.idle)
         except Exception as error:
             raise describe(error) from error
+        self.meter.fed(edge.target, len(chunk.values), chunk.weight, began)
 
     def _records(self, op: Operator, index: int, chunk: Chunk, start: int, end: int) -> None:
         if start == end:
@@ -275,6 +291,18 @@ class Task:
                 if body is not None and body != self._reported.get((plan.uid, kind)):
                     self._reported[plan.uid, kind] = body
                     self.outbox.send_to_sink(kind, plan.id, self.subtask, body)
+            if isinstance(operator, SourceOperator) and (mark := operator.alignment()) is not None:
+                self.outbox.send_to_sink(ALIGNMENT, plan.id, self.subtask, pickle.dumps(mark))
+
+    def report_counts(self, written: Mapping[str, int] | None = None, weight: int = 0) -> None:
+        """Tell what the task did since the meter was begun.
+
+        :param written: bytes of state written by operator, None if none were.
+        :param weight: what the whole state weighs.
+        """
+        if not self._closed:
+            body = pickle.dumps(encode(self.meter.end(written, weight)), PROTOCOL)
+            self.outbox.send_to_sink(COUNTS, *self._place, body)
 
     # --- state ----------------------------------------------------------------------------
 
@@ -305,11 +333,11 @@ class Task:
         """Return all there is, as a delta; for tasks whose state is small."""
         state: dict[Any, Any] = self.full_plain_state()
         for uid, place, kind, keys, dump in self.inventory():
-            state.setdefault(uid, {})[place] = (kind, dump(keys))
+            state.setdefault(uid, {})[place] = (kind, dump(list(keys)))
         return state
 
-    def inventory(self) -> Iterator[tuple[str, str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what is written by key: operator, place, kind, keys, and how to dump some."""
+    def inventory(self) -> Iterator[TaskInventory]:
+        """List what is written by key."""
         for operator in self.operators:
             for place, kind, keys, dump in operator.inventory():
                 yield operator.plan.uid, place, kind, keys, dump
@@ -332,6 +360,11 @@ class Task:
         for name, data in self._loaded.items():
             self._restore(name, pickle.loads(data))
         self._loaded = {}
+
+    def flush(self) -> None:
+        """Let go of memory when a batch is over and written."""
+        for operator in self.operators:
+            operator.flush()
 
     def resume(self) -> None:
         """Go on from what was applied as a new task would: the next delta holds all of the rest."""
@@ -401,6 +434,12 @@ class Task:
         """Close what has been opened; a second time, nothing."""
         while self._open:
             self._open.pop(0).close()
+
+    def drop_state(self) -> None:
+        """Give back what keyed state takes outside of memory; nothing may follow."""
+        for operator in self.operators:
+            if operator.backend is not None:
+                operator.backend.close()
 
 
 def _has_ended(gate: Gate, plan: PlanOperator, input_index: int) -> bool:

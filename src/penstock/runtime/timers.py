@@ -6,7 +6,7 @@ state, so it is the same after a restart or in another worker.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Any
 
@@ -56,6 +56,7 @@ class TimerQueue:
         self._patient = patient
         self._now = _NEVER  # what is set for this time or before waits; only if `patient`
         self._waiting: set[Timer] = set()  # these; they are in `_order`
+        self._fired = 0
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -64,6 +65,11 @@ class TimerQueue:
     def used(self) -> bool:
         """Tell whether there has ever been a timer."""
         return self._next_serial > 0
+
+    def take_fired(self) -> int:
+        """Return how many timers have fired since the last call."""
+        fired, self._fired = self._fired, 0
+        return fired
 
     def register(self, timestamp: int, owner: Any) -> None:
         """Set a timer; setting the same one again changes nothing."""
@@ -91,12 +97,15 @@ class TimerQueue:
         if serial < self._saved_serial:
             self._removed.append(timer)
         if timestamp > self._until:
-            self._order.discard(timer)
+            self._discard(timer, serial)
         elif timer in self._waiting:
             self._waiting.discard(timer)
-            self._order.discard(timer)
+            self._discard(timer, serial)
         else:
             self._cancelled.add(timer)
+
+    def _discard(self, timer: Timer, serial: int) -> None:
+        self._order.discard(timer)
 
     def next_time(self) -> int | None:
         """Return the time of the first pending timer."""
@@ -115,6 +124,7 @@ class TimerQueue:
         if not due:
             self.earliest = self._order.bound(_NONE)
             return
+        self._fired += len(due)
         due.reverse()
         self._due, self._until = due, until
         serials, removed, saved = self._serials, self._removed, self._saved_serial
@@ -125,6 +135,7 @@ class TimerQueue:
                 _, serial, timer = heappop(urgent)
                 if serials.get(timer) != serial:
                     continue
+                self._fired += 1
                 calls = calls + 1 if timer[0] <= latest else 0
                 if calls > _MOST_CALLS:
                     raise _endless(timer)
@@ -132,6 +143,7 @@ class TimerQueue:
                 timer = due.pop()
                 if cancelled and timer in cancelled:
                     cancelled.discard(timer)
+                    self._fired -= 1
                     continue
             if serials.pop(timer) < saved:
                 removed.append(timer)
@@ -156,7 +168,7 @@ class TimerQueue:
         if self._cancelled:
             self._cancelled = set()
 
-    def timers(self) -> list[Timer]:
+    def timers(self) -> Iterable[Timer]:
         """Return the pending timers, unordered."""
         return list(self._serials)
 
@@ -169,7 +181,7 @@ class TimerQueue:
             return None
         added: list[Timer] = []
         serials: list[int] = []
-        for timer, serial in reversed(self._serials.items()):
+        for timer, serial in self._newest_first():
             if serial < saved:
                 break
             added.append(timer)
@@ -178,6 +190,9 @@ class TimerQueue:
         self._saved_serial = self._next_serial
         self._removed.clear()
         return delta
+
+    def _newest_first(self) -> Iterable[tuple[Timer, int]]:
+        return reversed(self._serials.items())
 
     def apply(self, delta: Any) -> None:
         """Lay a delta over the timers."""

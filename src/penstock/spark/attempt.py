@@ -11,13 +11,22 @@ from pyspark.sql.streaming import StreamingQuery
 
 from penstock.common.flink_options import CHECKPOINT_PAUSE
 from penstock.common.options import CHECKPOINT_INTERVAL
+from penstock.connectors.file_paths import all_registered
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.errors import JobFailedError, PenstockError
 from penstock.execution.executor import JobRequest
-from penstock.runtime.context import ATTEMPT_SETTING, JOB_FOLDER_SETTING, JOB_ID_SETTING
+from penstock.execution.facts.job_facts import JobFacts
+from penstock.execution.process_folder import process_folder
+from penstock.runtime.context import (
+    ATTEMPT_SETTING,
+    JOB_FOLDER_SETTING,
+    JOB_ID_SETTING,
+    LOCAL_FOLDER_SETTING,
+)
 from penstock.runtime.coordinator.coordinator import Coordinator
-from penstock.runtime.job import with_settings
+from penstock.runtime.job import FILE_SYSTEMS_SETTING, with_settings
 from penstock.runtime.parking import clear_parked
+from penstock.runtime.state.disk.store import STATE_FOLDER_SETTING
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.query import start_query
@@ -36,6 +45,7 @@ class Attempt:
 
     :param blob: the job as the workers get it.
     :param number: how often the job has been restarted since it was submitted.
+    :param facts: told what happens, for those who look on.
     """
 
     def __init__(
@@ -46,6 +56,7 @@ class Attempt:
         folder: JobFolder,
         workers: WorkerEnvironment,
         number: int = 0,
+        facts: JobFacts | None = None,
     ) -> None:
         self._request = request
         self._session = session
@@ -67,6 +78,7 @@ class Attempt:
             publish_interval_ms=CheckpointTimes.of(interval, pause).interval,
             opening_batch=True,
             attempt=number,
+            facts=facts,
         )
 
     def run(self) -> PenstockError | None:
@@ -111,12 +123,15 @@ class Attempt:
         # A token of its own: what a failed attempt left in the workers is not to be found again.
         facts = {
             JOB_ID_SETTING: self._folder.job_id,
-            JOB_FOLDER_SETTING: str(self._folder.penstock),
+            JOB_FOLDER_SETTING: self._folder.penstock,
+            LOCAL_FOLDER_SETTING: self._folder.local,
             ATTEMPT_SETTING: self._number,
+            FILE_SYSTEMS_SETTING: all_registered(),
+            STATE_FOLDER_SETTING: str(process_folder().path),
         }
         blob = with_settings(self._blob, facts)
-        clear_parked(self._folder.penstock)
-        shipment = ship(context, uuid.uuid4().hex, blob, str(self._folder.path))
+        clear_parked(self._folder.local)
+        shipment = ship(context, uuid.uuid4().hex, blob, self._folder.local)
         context.setLocalProperty("spark.scheduler.pool", self._folder.job_id)
         with self._workers.of_functions(context):
             return start_query(
@@ -131,9 +146,10 @@ class Attempt:
             )
 
     def _commit(self, batch_id: int, payloads: list[bytes]) -> None:
+        self._folder.require_own()
         self.coordinator.commit(batch_id, payloads)
         self.batches += 1
-        clear_parked(self._folder.penstock)
+        clear_parked(self._folder.local)
 
     def _watch(self, query: StreamingQuery) -> BaseException | None:
         """Wait until the coordinator or the query has ended; return the query's failure."""

@@ -10,8 +10,6 @@ neither finished nor running. So a program that is started again finds for each 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import glob
 import hashlib
 import json
 import os
@@ -24,16 +22,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import SparkSession
 
 from penstock.common.options import CHECKPOINT_DIR, RETENTION
+from penstock.connectors.file_paths import absolute, is_local, join, store_of
 from penstock.errors import ConfigurationError, JobFailedError
-from penstock.execution.process_folder import close_own, keep_from_forks, process_folder
+from penstock.execution.job_ids import new_job_id
+from penstock.execution.process_folder import close_own, process_folder
+from penstock.spark.folder_hold import hold, rest_of
+from penstock.spark.internals import hadoop_sees
 from penstock.spark.processes import started
 
 _RETAIN = "RETAIN_ON_CANCELLATION"
 _FACTS = "job.json"
-_LOCK = "lock"
 #: How long the JVM of a killed process may take to end.
 _PATIENCE_SECONDS = 60.0
 
@@ -41,7 +43,7 @@ _PATIENCE_SECONDS = 60.0
 _LONGEST_NAME = 60
 
 #: Folders whose jobs are running in this process or have ended there for good.
-_taken: set[Path] = set()
+_taken: set[str] = set()
 _taking = threading.Lock()
 
 
@@ -49,8 +51,13 @@ _taking = threading.Lock()
 class JobFolder:
     """A job's own folder, held by this process until it is let go."""
 
-    path: Path
+    #: An absolute path, or a URL.
+    path: str
+    #: A folder of this machine, for what need not outlive the process; the same one if it can be.
+    local: str
     job_id: str
+    #: Says in the folder's facts that it is this process that works there.
+    owner: str
     #: The folder goes with the job, however it ends.
     temporary: bool
     retained_on_cancel: bool
@@ -63,24 +70,39 @@ class JobFolder:
     @property
     def spark(self) -> str:
         """Spark's checkpoint location."""
-        return str(checkpoint_of(self.path, self.run))
+        return checkpoint_of(self.path, self.run)
 
     @property
     def penstock(self) -> str:
         """The coordinator's folder."""
-        return str(self.path / "penstock")
+        return join(self.path, "penstock")
 
     def last_committed(self) -> int | None:
         """Return the last batch that Spark's commit log holds."""
-        return last_committed(Path(self.spark))
+        return last_committed(self.spark)
 
     def begin_anew(self, savepoint: str) -> None:
         """Let another checkpoint of Spark's begin, from a savepoint; the one so far goes."""
-        before = Path(self.spark)
+        before = self.spark
         self.run, self.restore = self.run + 1, savepoint
         facts = _read_facts(self.path) or {}
         _write_facts(self.path, {**facts, "run": self.run, "restore": savepoint})
-        shutil.rmtree(before, ignore_errors=True)
+        store_of(before).delete_folder(before)
+
+    def require_own(self) -> None:
+        """Look whether the folder is still this process's, where no lock keeps others away.
+
+        :raises JobFailedError: if another process, on another machine, has taken it over.
+        """
+        if is_local(self.path):
+            return
+        if (_read_facts(self.path) or {}).get("owner") != self.owner:
+            raise JobFailedError(
+                "another process has taken the job over",
+                where=f"job directory {self.path}",
+                todo="run a job in one place at a time, or with another name or checkpoint "
+                "directory",
+            )
 
     def note_jvm(self, jvm_pid: int | None) -> None:
         """Note that another process will write Spark's part of the folder from now on."""
@@ -90,6 +112,8 @@ class JobFolder:
 
     def release(self, *, finished: bool = False, cancelled: bool = False) -> None:
         """Let the folder go, and remove it if nobody will need it again."""
+        if self.local != self.path:
+            shutil.rmtree(self.local, ignore_errors=True)
         if self.temporary or finished or (cancelled and not self.retained_on_cancel):
             _remove(self.path)
         else:
@@ -97,21 +121,18 @@ class JobFolder:
         close_own(self._lock)
 
 
-def checkpoint_of(path: Path, run: int) -> Path:
+def checkpoint_of(path: str, run: int) -> str:
     """Return Spark's checkpoint location in a job's folder."""
-    return path / ("spark" if run == 0 else f"spark-{run}")
+    return join(path, "spark" if run == 0 else f"spark-{run}")
 
 
-def last_committed(checkpoint: Path) -> int | None:
+def last_committed(checkpoint: str) -> int | None:
     """Return the last batch that the commit log of a checkpoint of Spark's holds."""
-    try:
-        names = os.listdir(checkpoint / "commits")
-    except FileNotFoundError:
-        return None
+    names = store_of(checkpoint).names(join(checkpoint, "commits"))
     return max((int(name) for name in names if name.isdigit()), default=None)
 
 
-def read_run(path: Path) -> tuple[int, str | None] | None:
+def read_run(path: str) -> tuple[int, str | None] | None:
     """Return which checkpoint of Spark's a job's folder has, and what it began from.
 
     None if it is no job's folder.
@@ -128,20 +149,28 @@ def take_folder(configuration: Mapping[str, str], job_name: str, jvm_pid: int | 
     :raises ConfigurationError: if it belongs to a job of another name.
     """
     base = _base(configuration)
-    path = process_folder().make("job") if base is None else _next_folder(base, job_name)
+    path = str(process_folder().make("job")) if base is None else _next_folder(base, job_name)
     try:
-        lock = _locked(path)
+        lock = hold(path)
         try:
-            job_id = _claim(path, job_name, jvm_pid)
-            run, restore = read_run(path) or (0, None)
+            facts = _claim(path, job_name, jvm_pid)
         except BaseException:
             close_own(lock)
             raise
     except BaseException:
         _give_back(path)
         raise
-    retained = RETENTION.read(configuration) == _RETAIN
-    return JobFolder(path, job_id, base is None, retained, lock, run, restore)
+    return JobFolder(
+        path,
+        path if is_local(path) else str(process_folder().make("job")),
+        facts["job_id"],
+        facts["owner"],
+        base is None,
+        RETENTION.read(configuration) == _RETAIN,
+        lock,
+        facts.get("run", 0),
+        facts.get("restore"),
+    )
 
 
 def check_directory(configuration: Mapping[str, str]) -> None:
@@ -152,7 +181,10 @@ def check_directory(configuration: Mapping[str, str]) -> None:
     base = _base(configuration)
     if base is None:
         return
-    there = next(path for path in (base, *base.parents) if path.exists())
+    if not is_local(base):
+        store_of(base)  # whether it is known and answers
+        return
+    there = next(path for path in (Path(base), *Path(base).parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise ConfigurationError(
             "the checkpoint directory cannot be written",
@@ -164,39 +196,62 @@ def check_directory(configuration: Mapping[str, str]) -> None:
 
 def may_go_on(configuration: Mapping[str, str], job_name: str) -> bool:
     """Tell whether a job may have a folder of an earlier run to go on from."""
-    base = _base(configuration)
-    return base is not None and any(base.glob(f"{glob.escape(folder_name(job_name))}*"))
+    base, name = _base(configuration), folder_name(job_name)
+    return base is not None and any(n.startswith(name) for n in store_of(base).names(base))
 
 
-def _claim(path: Path, job_name: str, jvm_pid: int | None) -> str:
+def check_spark_sees(folder: JobFolder, session: SparkSession) -> None:
+    """Look whether Spark reaches a job's folder that is not of this machine, under the same URL.
+
+    :raises ConfigurationError: if it does not.
+    """
+    if is_local(folder.path):
+        return
+    try:
+        found = hadoop_sees(session, join(folder.path, _FACTS))
+        problem = "it does not see what was written there through pyarrow"
+    except Exception as error:
+        found = False
+        problem = _first_line(error)
+    if not found:
+        raise ConfigurationError(
+            "Spark cannot keep its part of the checkpoint there",
+            where=f"job directory {folder.path}",
+            got=problem,
+            todo="give Spark the file system of that scheme (spark.jars.packages, "
+            "spark.hadoop.fs.*), or name another checkpoint directory",
+        )
+
+
+def _first_line(error: Exception) -> str:
+    """Return what Java says was wrong, without the frames that led there."""
+    cause = getattr(error, "java_exception", None)
+    text = str(error if cause is None else cause.toString())
+    return text.strip().splitlines()[0]
+
+
+def _claim(path: str, job_name: str, jvm_pid: int | None) -> dict[str, Any]:
     """Write down whose folder it is, once it is certain that nobody else works in it."""
     facts = _read_facts(path)
     if facts is None:
-        facts = {"job_id": uuid.uuid4().hex, "name": job_name}
+        if not is_local(path):
+            store_of(path).delete_folder(path)  # what is left of one that was being removed
+        facts = {"job_id": new_job_id(), "name": job_name}
     else:
         _check_name(path, facts["name"], job_name)
         _wait_for_end_of(facts.get("jvm"), jvm_pid, path)
-    _write_facts(path, {**facts, "jvm": _known_jvm(jvm_pid)})
-    return str(facts["job_id"])
+    facts |= {"jvm": _known_jvm(jvm_pid), "owner": uuid.uuid4().hex}
+    _write_facts(path, facts)
+    return facts
 
 
 def _known_jvm(jvm_pid: int | None) -> dict[str, Any] | None:
     return None if jvm_pid is None else {"pid": jvm_pid, "started": started(jvm_pid)}
 
 
-def _base(configuration: Mapping[str, str]) -> Path | None:
+def _base(configuration: Mapping[str, str]) -> str | None:
     text = CHECKPOINT_DIR.read(configuration)
-    if text is None:
-        return None
-    parts = urlsplit(text)
-    if parts.scheme not in ("", "file"):
-        raise ConfigurationError(
-            "checkpoints can be kept on a local or mounted file system only",
-            where=f"configuration key {CHECKPOINT_DIR.key_in(configuration)}",
-            got=repr(text),
-            todo="give a path, or a file: address",
-        )
-    return Path(unquote(parts.path) if parts.scheme else text).expanduser().absolute()
+    return None if text is None else absolute(os.path.expanduser(text)).rstrip("/")
 
 
 def folder_name(job_name: str) -> str:
@@ -206,73 +261,46 @@ def folder_name(job_name: str) -> str:
     return f"{readable}-{digest[:12]}"
 
 
-def _next_folder(base: Path, job_name: str) -> Path:
+def _next_folder(base: str, job_name: str) -> str:
     """Take the first folder of the name that no job of this process has or has finished with."""
     name = folder_name(job_name)
     with _taking:
         number = 1
-        while (path := base / (name if number == 1 else f"{name}-{number}")) in _taken:
+        while (path := join(base, name if number == 1 else f"{name}-{number}")) in _taken:
             number += 1
         _taken.add(path)
     return path
 
 
-def _remove(path: Path) -> None:
+def _remove(path: str) -> None:
     """Remove a folder at once: half of it would pass for the folder of an unfinished job."""
-    rest = _rest_of(path)
+    if not is_local(path):
+        # Without its facts it is nobody's.
+        store = store_of(path)
+        store.delete_whole(join(path, _FACTS))
+        store.delete_folder(path)
+        return
+    rest = rest_of(Path(path))
     with contextlib.suppress(OSError):
-        path.rename(rest)
+        Path(path).rename(rest)
     shutil.rmtree(rest, ignore_errors=True)
 
 
-def _rest_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.removed")
-
-
-def _give_back(path: Path) -> None:
+def _give_back(path: str) -> None:
     with _taking:
         _taken.discard(path)
 
 
-def _locked(path: Path) -> int:
-    """Make the folder if it is not there, and hold it."""
-    while True:
-        path.mkdir(parents=True, exist_ok=True)
-        try:
-            lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except FileNotFoundError:
-            continue  # its job has finished this moment
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
-                shutil.rmtree(_rest_of(path), ignore_errors=True)
-                return keep_from_forks(lock)
-        except FileNotFoundError:
-            pass
-        except OSError:
-            os.close(lock)
-            raise JobFailedError(
-                "another process is running a job of this name",
-                where=f"job directory {path}",
-                todo="wait until it ends, or give this job another name or checkpoint directory",
-            ) from None
-        os.close(lock)
+def _read_facts(path: str) -> dict[str, Any] | None:
+    data = store_of(path).read_whole(join(path, _FACTS))
+    return None if data is None else dict(json.loads(data))
 
 
-def _read_facts(path: Path) -> dict[str, Any] | None:
-    with contextlib.suppress(FileNotFoundError):
-        facts: dict[str, Any] = json.loads((path / _FACTS).read_text(encoding="utf-8"))
-        return facts
-    return None
+def _write_facts(path: str, facts: Mapping[str, Any]) -> None:
+    store_of(path).write_whole(join(path, _FACTS), json.dumps(facts).encode())
 
 
-def _write_facts(path: Path, facts: Mapping[str, Any]) -> None:
-    unfinished = path / (_FACTS + ".tmp")
-    unfinished.write_text(json.dumps(facts), encoding="utf-8")
-    os.replace(unfinished, path / _FACTS)
-
-
-def _check_name(path: Path, before: str, now: str) -> None:
+def _check_name(path: str, before: str, now: str) -> None:
     if before != now:
         raise ConfigurationError(
             "the checkpoint belongs to a job of another name",
@@ -282,7 +310,7 @@ def _check_name(path: Path, before: str, now: str) -> None:
         )
 
 
-def _wait_for_end_of(jvm: Mapping[str, Any] | None, own: int | None, path: Path) -> None:
+def _wait_for_end_of(jvm: Mapping[str, Any] | None, own: int | None, path: str) -> None:
     """Wait for the JVM of a killed process: until it has ended it may go on writing."""
     if jvm is None or jvm["pid"] == own:
         return

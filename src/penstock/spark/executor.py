@@ -11,11 +11,19 @@ from penstock.common.status_line import STATUS
 from penstock.core.io import CheckContext
 from penstock.execution.executor import Executor, JobHandle, JobRequest
 from penstock.execution.interrupt import interrupted
+from penstock.execution.job_log import level_of
 from penstock.graph.plan import ExecutionPlan
 from penstock.graph.specs import SinkSpec, SourceSpec
 from penstock.runtime.job import dump_job
+from penstock.runtime.state.backends import check_backend
 from penstock.spark.dependencies import Dependencies, gather
-from penstock.spark.directory import JobFolder, check_directory, may_go_on, take_folder
+from penstock.spark.directory import (
+    JobFolder,
+    check_directory,
+    check_spark_sees,
+    may_go_on,
+    take_folder,
+)
 from penstock.spark.gateway import jvm_pid
 from penstock.spark.internals import active_context
 from penstock.spark.interpreter import check_interpreter
@@ -38,6 +46,7 @@ class SparkExecutor(Executor):
         # In the order of what costs least, so that a mistake shows before Spark is started.
         restarts = RestartStrategy.from_settings(request.configuration)
         check_directory(request.configuration)
+        check_backend(request.configuration)
         blob = dump_job(request.plan)
         _check_ends(request, restarts)
         dependencies = gather(request.configuration)
@@ -46,7 +55,8 @@ class SparkExecutor(Executor):
         STATUS.say("starting Spark ...")
         try:
             session = open_session(request.configuration, request.plan.slots)
-            workers = prepare(session.sparkContext, dependencies)
+            log_level = level_of(request.configuration)
+            workers = prepare(session.sparkContext, dependencies, log_level)
             folder = take_folder(request.configuration, request.job_name, jvm_pid())
             plan = _recovered(request, folder, session)
         except KeyboardInterrupt:
@@ -59,7 +69,7 @@ class SparkExecutor(Executor):
         def start_spark() -> tuple[SparkSession, WorkerEnvironment]:
             again = open_session(request.configuration, request.plan.slots)
             folder.note_jvm(jvm_pid())
-            return again, prepare(again.sparkContext, dependencies)
+            return again, prepare(again.sparkContext, dependencies, log_level)
 
         job = SparkJob(request, session, blob, folder, workers, restarts, start_spark)
         job.start()
@@ -95,6 +105,7 @@ def _check_workers(request: JobRequest, dependencies: Dependencies) -> None:
 
 def _recovered(request: JobRequest, folder: JobFolder, session: SparkSession) -> ExecutionPlan:
     try:
+        check_spark_sees(folder, session)
         return recover(request, folder, session)
     except BaseException:
         folder.release()

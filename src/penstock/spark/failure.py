@@ -24,6 +24,9 @@ _JVM_CLASS = re.compile(r"^(?:Caused by: |: )?(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:E
 
 _JVM_SECONDS = 5.0
 _DEAD_WORKER = ("Python worker exited unexpectedly", "EOFException", "Connection reset")
+_OUT_OF_MEMORY = "OutOfMemoryError"
+#: Said of a job when a thread of Spark's has met its end, and the JVM is about to.
+_SHUT_DOWN = "SparkContext was shut down"
 _FULL = re.compile(r"(No space left on device|Disk quota exceeded)(?:: '?([^'\n]+))?")
 
 
@@ -49,6 +52,8 @@ def translate(error: BaseException, notes: Path | None = None) -> PenstockError:
         death = last_words.told_by(notes)
         if death is not None:
             return death
+    if _OUT_OF_MEMORY in text or (_SHUT_DOWN in text and _ran_out_of_memory()):
+        return _of_memory(_reason(text))
     path = log_path()
     return JobFailedError(
         "Spark could not run the job",
@@ -67,16 +72,23 @@ def _end_of_jvm() -> JobFailedError | None:
         time.sleep(0.05)
     if not is_own_jvm():
         return own_jvm_has_ended(status)
-    path = log_path()
-    memory = path is not None and "OutOfMemoryError" in Path(path).read_text(errors="replace")
-    if memory:
-        return JobFailedError(
-            "Spark's JVM ran out of memory",
-            got=told_status(status),
-            todo=f"give it more: spark.driver.memory (1g by default); its log: {path}",
-        )
+    if _ran_out_of_memory():
+        return _of_memory(told_status(status))
     return JobFailedError(
-        "Spark's JVM has ended", got=told_status(status), todo=f"see Spark's log: {path}"
+        "Spark's JVM has ended", got=told_status(status), todo=f"see Spark's log: {log_path()}"
+    )
+
+
+def _ran_out_of_memory() -> bool:
+    path = log_path()
+    return path is not None and _OUT_OF_MEMORY in Path(path).read_text(errors="replace")
+
+
+def _of_memory(got: str) -> JobFailedError:
+    return JobFailedError(
+        "Spark's JVM ran out of memory",
+        got=got,
+        todo=f"give it more: spark.driver.memory (1g by default); its log: {log_path()}",
     )
 
 

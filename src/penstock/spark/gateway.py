@@ -27,7 +27,7 @@ from penstock.spark import launch, local_files
 from penstock.spark.class_archive import find_archive
 from penstock.spark.internals import active_gateway, forget_jvm, use_gateway
 from penstock.spark.java import check_java
-from penstock.spark.python_start import start_nursery
+from penstock.spark.python_start import StartedNursery, start_nursery
 
 _LOG4J = """\
 rootLogger.level = {level}
@@ -79,8 +79,8 @@ class JvmFolder:
         self._kept_log = run.path.with_suffix(".log") if log_file is None else self.log
         self.log4j = self.path / "log4j2.properties"
         self.log4j.write_text(_LOG4J.format(level=log_level.lower()), encoding="utf-8")
-        #: What Spark is to take for the interpreter of its Python processes; None: the program's.
-        self.interpreter: str | None = None
+        #: What Spark's Python processes are forked from; None: Spark starts them itself.
+        self.nursery: StartedNursery | None = None
         #: Where the JVM notes which classes it has loaded, if it is to.
         self.loaded_classes = self.path / "classes"
         archive = find_archive(check_java(), spark_jars(), os.environ)
@@ -161,7 +161,7 @@ def start_jvm(
     settings = {**settings, _DRIVER_OPTIONS: f"{options} {log4j}".strip()}
     with _opened(folder.log) as output:
         if prefork and launch.is_plain(settings, os.environ) and _is_own_interpreter():
-            folder.interpreter = start_nursery(folder.path, output, os.environ)
+            folder.nursery = start_nursery(folder.path, output, os.environ)
         # This child is to hold it.
         forget_own(folder.lock)
         try:

@@ -8,6 +8,7 @@ at each function of this module first.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import signal
@@ -132,6 +133,18 @@ def look_for_no_sources(session: SparkSession) -> None:
     getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
 
 
+def quiet_accumulators(context: SparkContext) -> None:
+    """Let pyspark's server of accumulators print nothing when the JVM or a stranger hangs up.
+
+    It would print a traceback for each, although the job's own error tells what has happened.
+    """
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, address: logging.getLogger(__name__).debug(
+            "a connection for accumulators has failed", exc_info=True
+        )
+
+
 def set_interpreter(context: SparkContext, path: str) -> None:
     """Let Spark start its Python processes with a program."""
     context.pythonExec = path
@@ -166,6 +179,17 @@ def call_for_each_batch(session: SparkSession, writer: DataStreamWriter, functio
     with _starting:
         ensure_callback_server_started(gateway)
         _ask_for_a_token(gateway)
+
+
+def hadoop_sees(session: SparkSession, url: str) -> bool:
+    """Tell whether Spark's own file systems have a file of that URL.
+
+    :raises Exception: of py4j, if Spark has no file system for it or cannot reach it.
+    """
+    jvm: Any = session.sparkContext._jvm
+    path = jvm.org.apache.hadoop.fs.Path(url)
+    configuration = session._jsparkSession.sessionState().newHadoopConf()
+    return bool(path.getFileSystem(configuration).exists(path))
 
 
 def _ask_for_a_token(gateway: Any) -> None:

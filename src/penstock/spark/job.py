@@ -16,7 +16,9 @@ from penstock.common.options import RETENTION
 from penstock.common.status_line import STATUS
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import JobHandle, JobRequest
+from penstock.execution.facts.snapshot import JobSnapshot
 from penstock.execution.interrupt import interrupted
+from penstock.execution.recorder import JobRecorder
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.runtime.coordinator.progress import JobProgress
@@ -25,7 +27,7 @@ from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.gateway import jvm_end, jvm_pid
 from penstock.spark.restart import RestartStrategy
-from penstock.spark.session import is_own_jvm
+from penstock.spark.session import is_own_jvm, log_files
 from penstock.spark.worker_environment import WorkerEnvironment
 
 _log = logging.getLogger(__name__)
@@ -62,8 +64,12 @@ class SparkJob(JobHandle):
         self._began = time.monotonic()
         self._runtime_ms = 0
         self._status = JobStatus.CREATED
+        self._recorder = JobRecorder(request, self.job_id)
+        self._recorder.becomes(JobStatus.CREATED)
         self._cancelled = threading.Event()
         self._ended = threading.Event()
+        #: Set once there is an attempt, or certainly none.
+        self._met = threading.Event()
         self._error: PenstockError | None = None
         self._attempt: Attempt | None = None
         self._attempts = 0
@@ -118,15 +124,22 @@ class SparkJob(JobHandle):
         return f"; its checkpoint is removed ({RETENTION.key}: RETAIN_ON_CANCELLATION keeps it)"
 
     def cancel(self) -> None:
+        if not self._ended.is_set() and not self._cancelled.is_set():
+            self._recorder.becomes(JobStatus.CANCELLING)
         self._cancelled.set()
         if self._attempt is not None:
             self._attempt.coordinator.cancel()
 
     def _coordinator(self) -> Coordinator | None:
+        self._met.wait()  # a savepoint may be asked for before the first attempt is made
         return None if self._attempt is None else self._attempt.coordinator
 
     def trigger_savepoint(self, directory: str | None = None) -> str:
         return self._savepoints.take(directory)
+
+    def trigger_checkpoint(self) -> int:
+        """Publish what is logged, and return the number of that checkpoint."""
+        return self._savepoints.complete_checkpoint()
 
     def stop_with_savepoint(self, drain: bool, directory: str | None = None) -> str:
         path = self._savepoints.take(directory, stop=True, drain=drain)
@@ -138,6 +151,9 @@ class SparkJob(JobHandle):
 
     def metrics(self) -> dict[str, Any]:
         return {} if self._attempt is None else self._attempt.coordinator.metrics()
+
+    def snapshot(self, since: int = 0) -> JobSnapshot:
+        return self._recorder.snapshot(since)
 
     # -------------------------------------------------------------------------- the job's thread
 
@@ -152,16 +168,19 @@ class SparkJob(JobHandle):
         self._folder.release(
             finished=status is JobStatus.FINISHED, cancelled=status is JobStatus.CANCELED
         )
-        self._status = status
+        self._become(status)
+        self._met.set()
         self._ended.set()
 
     def _run_attempts(self) -> PenstockError | None:
         while not self._cancelled.is_set():
-            self._status = JobStatus.RUNNING
+            self._become(JobStatus.RUNNING)
             error = self._run_attempt()
             if self._cancelled.is_set():
                 break
             # Nobody but the program can start a Spark that it has started itself.
+            if error is not None:
+                self._recorder.attempt_failed(error)
             is_lost = jvm_end() is not None and not is_own_jvm()
             if error is None or is_lost:
                 return error
@@ -170,9 +189,13 @@ class SparkJob(JobHandle):
                 return error
             name = self._request.job_name
             _log.warning("job %r failed, and starts again in %g s: %s", name, delay, error)
-            self._status = JobStatus.RESTARTING
+            self._become(JobStatus.RESTARTING)
             self._cancelled.wait(delay)
         return JobCancelledError("the job was cancelled", where=f"job {self._request.job_name!r}")
+
+    def _become(self, status: JobStatus) -> None:
+        self._recorder.becomes(status)
+        self._status = status
 
     def _run_attempt(self) -> PenstockError | None:
         # The JVM may have ended, and another job may have started one since.
@@ -182,11 +205,21 @@ class SparkJob(JobHandle):
                 self._seen_jvm = jvm_pid()
             except PenstockError as error:
                 return error
+        self._recorder.attempt_begins(self._attempts)
+        context = self._session.sparkContext
+        self._recorder.runs_on(str(context.master), context.defaultParallelism, log_files())
         attempt = Attempt(
-            self._request, self._session, self._blob, self._folder, self._workers, self._attempts
+            self._request,
+            self._session,
+            self._blob,
+            self._folder,
+            self._workers,
+            self._attempts,
+            self._recorder.facts,
         )
         self._attempts += 1
         self._attempt = attempt
+        self._met.set()
         if self._cancelled.is_set():
             # It came while there was no coordinator to tell.
             attempt.coordinator.cancel()

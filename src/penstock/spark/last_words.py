@@ -7,7 +7,6 @@ that is running. The daemon, whose child it is, notes how it ended. Nothing is d
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import json
 import os
@@ -25,6 +24,7 @@ from typing import Any
 from penstock.errors import JobFailedError
 from penstock.runtime.failure import operator_at
 from penstock.runtime.job import Job
+from penstock.runtime.this_process import resident_memory
 from penstock.spark.worker_ends import END, STACK, VARIABLE
 
 _SAMPLE_SECONDS = 0.2
@@ -32,7 +32,6 @@ _SAMPLE_SECONDS = 0.2
 _PATIENCE_SECONDS = 2.0
 _STACK_LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 _notes: _Notes | None = None
 
@@ -72,7 +71,7 @@ class _Notes:
     def _note_frame(self, frame: FrameType | None) -> None:
         found = operator_at(frame)
         if found is not None:
-            self._write({"operators": [found], "bytes": _memory()})
+            self._write({"operators": [found], "bytes": resident_memory()})
 
     def _note_exit(self, status: int) -> Any:
         if os.getpid() == self.owner and self._busy.is_set():
@@ -104,12 +103,6 @@ def busy_with(job: Job, level: int, source: int | None = None) -> Iterator[None]
         yield
     finally:
         _notes.end()
-
-
-def _memory() -> int:
-    with contextlib.suppress(OSError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
-    return 0
 
 
 # ------------------------------------------------------------------------- the program's side

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from penstock.common.status_line import STATUS
 from penstock.connectors.print_sink import printable
+from penstock.execution.job_log import log_to_job
 from penstock.execution.process_folder import process_folder
 from penstock.spark.worker_output import LOG, STDOUT
 
@@ -139,6 +140,7 @@ def _log(line: bytes) -> None:
     """Hand a record to the program's logger of its name."""
     with contextlib.suppress(ValueError):  # a line that was cut off with its worker
         record = logging.makeLogRecord(json.loads(line))
+        log_to_job(record)
         logger = logging.getLogger(record.name)
         if logger.isEnabledFor(record.levelno):
             logger.handle(record)

@@ -26,8 +26,37 @@ _PATIENCE_SECONDS = 5.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 
-def start_nursery(folder: Path, output: IO[bytes], environ: Mapping[str, str]) -> str | None:
-    """Start the nursery; return what Spark is to take for the interpreter of this program.
+class StartedNursery:
+    """A nursery that runs until this process ends, or `end` is called."""
+
+    def __init__(self, interpreter: Path, process: subprocess.Popen[bytes]) -> None:
+        #: What Spark is to take for the interpreter of this program.
+        self.interpreter = str(interpreter)
+        self._process = process
+        self._owner = os.getpid()
+        assert process.stdin is not None
+        keep_from_forks(process.stdin.fileno())  # it ends when that is closed
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """End the nursery. What it has forked goes on."""
+        atexit.unregister(self.end)
+        if os.getpid() != self._owner:
+            return
+        assert self._process.stdin is not None
+        forget_own(self._process.stdin.fileno())
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+def start_nursery(
+    folder: Path, output: IO[bytes], environ: Mapping[str, str]
+) -> StartedNursery | None:
+    """Start the nursery.
 
     None where there can be none: forks of a process that has loaded much are safe on Linux only.
 
@@ -54,20 +83,4 @@ def start_nursery(folder: Path, output: IO[bytes], environ: Mapping[str, str]) -
         pass_fds=(number,),
     )
     listener.close()
-    assert process.stdin is not None
-    keep_from_forks(process.stdin.fileno())  # it ends when that is closed
-    atexit.register(_end, process, os.getpid())
-    return str(interpreter)
-
-
-def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    assert process.stdin is not None
-    if os.getpid() != owner:
-        return
-    forget_own(process.stdin.fileno())
-    with contextlib.suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(_PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    return StartedNursery(interpreter, process)

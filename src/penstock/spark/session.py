@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Mapping
@@ -11,14 +12,17 @@ from collections.abc import Mapping
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.common.options import LOG_FILE, LOG_LEVEL, MASTER, PREFORK
+from penstock.common.options import LOG_DIR, LOG_FILE, LOG_LEVEL, MASTER, PREFORK
 from penstock.errors import ConfigurationError, JobFailedError
+from penstock.execution.facts.archive import local_path
+from penstock.execution.facts.snapshot import LogFile
 from penstock.spark.gateway import JvmFolder, bury_jvm, jvm_end, start_jvm
 from penstock.spark.internals import (
     active_context,
     active_gateway,
     check_version,
     look_for_no_sources,
+    quiet_accumulators,
     set_interpreter,
 )
 from penstock.spark.java import check_java
@@ -64,6 +68,8 @@ def _bury_jvm() -> None:
     if _folder is None:
         raise own_jvm_has_ended(ended)
     bury_jvm()
+    if _folder.nursery is not None:
+        _folder.nursery.end()
     _folder = None
 
 
@@ -94,13 +100,20 @@ def log_path() -> str | None:
     return None if _folder is None else _folder.keep_log()
 
 
+def log_files() -> list[LogFile]:
+    """Return the log of Spark as a file to be shown; none if Spark was started elsewhere."""
+    if _folder is None:
+        return []
+    return [LogFile("spark.log", str(_folder.log), "spark")]
+
+
 def _start(configuration: Mapping[str, str]) -> SparkSession:
     global _folder
     check_version()
     check_java()
     # A JVM outlives its SparkContext: after a stop, the next context starts in the same one.
     if active_gateway() is None:
-        _folder = JvmFolder(LOG_LEVEL.read(configuration), LOG_FILE.read(configuration))
+        _folder = JvmFolder(LOG_LEVEL.read(configuration), _log_file(configuration))
         prefork = PREFORK.read(configuration)
         start_jvm(_settings(configuration), _folder, prefork=prefork)
     builder = SparkSession.builder
@@ -108,10 +121,20 @@ def _start(configuration: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     look_for_no_sources(session)
-    if _folder is not None and _folder.interpreter is not None:
-        set_interpreter(session.sparkContext, _folder.interpreter)
+    quiet_accumulators(session.sparkContext)
+    if _folder is not None and _folder.nursery is not None:
+        set_interpreter(session.sparkContext, _folder.nursery.interpreter)
     atexit.register(_stop, session.sparkContext)
     return session
+
+
+def _log_file(configuration: Mapping[str, str]) -> str | None:
+    own, folder = LOG_FILE.read(configuration), LOG_DIR.read(configuration)
+    if own is not None or folder is None:
+        return own
+    path = local_path(folder) / f"spark-{os.getpid()}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(path)
 
 
 def _settings(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -54,8 +54,12 @@ class WorkerEnvironment:
         return self.relay is not None and self.relay.drain(ended=ended)
 
 
-def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironment:
+def prepare(
+    context: SparkContext, dependencies: Dependencies, log_level: int | None = None
+) -> WorkerEnvironment:
     """Make a job's dependencies known to Spark.
+
+    :param log_level: of the job's own log, if it asks for one.
 
     :raises ConfigurationError: if the interpreter that was asked for cannot be used.
     """
@@ -65,7 +69,7 @@ def prepare(context: SparkContext, dependencies: Dependencies) -> WorkerEnvironm
     variables = {"PYTHONHASHSEED": "0"}
     if relay is not None and relay.place is not None:
         variables[worker_output.VARIABLE] = relay.place
-        variables[worker_output.LEVELS_VARIABLE] = json.dumps(worker_output.log_levels())
+        variables[worker_output.LEVELS_VARIABLE] = json.dumps(worker_output.log_levels(log_level))
     notes = _notes_folder() if here else None
     if notes is not None:
         variables[worker_ends.VARIABLE] = str(notes)

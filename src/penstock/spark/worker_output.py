@@ -21,6 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from penstock.execution.log_names import JOB, OPERATOR
+from penstock.runtime.failure import running_at
+
 #: Names the socket at which the user's process listens, in the environment of a worker.
 VARIABLE = "PENSTOCK_OUTPUT"
 #: The program's log levels, by the names of loggers, in the environment of a worker.
@@ -58,13 +61,17 @@ def shown_to_user() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def log_levels() -> dict[str, int]:
-    """Return the levels that the program has set; the root's stands under an empty name."""
+def log_levels(asked: int | None = None) -> dict[str, int]:
+    """Return the levels that the program has set; the root's stands under an empty name.
+
+    :param asked: level of the job's own log, which may be a lower one.
+    """
     root = logging.getLogger()
-    levels = {"": max(root.level, root.manager.disable + 1)}
+    own = max(root.level, root.manager.disable + 1)
+    levels = {"": own if asked is None else min(own, asked)}
     for name, logger in root.manager.loggerDict.items():
-        own = name.partition(".")[0] not in _NOT_THE_USERS
-        if own and isinstance(logger, logging.Logger) and logger.level:
+        users = name.partition(".")[0] not in _NOT_THE_USERS
+        if users and isinstance(logger, logging.Logger) and logger.level:
             levels[name] = logger.level
     return levels
 
@@ -89,6 +96,9 @@ class _LogSender(logging.Handler):
         plain = (str, int, float, bool, type(None))
         facts = {key: v for key, v in record.__dict__.items() if isinstance(v, plain)}
         facts.update(msg=record.getMessage(), args=None, exc_info=None)
+        running = running_at(sys._getframe(1))
+        if running is not None:
+            facts[JOB], facts[OPERATOR] = running
         self._stream.write(json.dumps(facts) + "\n")
 
 

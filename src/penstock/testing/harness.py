@@ -29,6 +29,7 @@ from penstock.runtime.gate import Gate
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.outputs import Consumer, Output
 from penstock.runtime.scope import Scope
+from penstock.runtime.state.backends import make_backend
 from penstock.runtime.state.keyed_backend import KeyedBackend
 
 
@@ -124,7 +125,9 @@ class OperatorHarness:
         )  # fmt: skip
         scope = self._scope = Scope()
         scope.time = processing_time
-        self.backend = KeyedBackend(plan.describe(), lambda: scope.time) if spec.keyed else None
+        self.backend: KeyedBackend | None = None
+        if spec.keyed:
+            self.backend = make_backend(plan.describe(), lambda: scope.time, self._settings)
         context = OperatorRuntimeContext(
             plan, 0, self.backend, self._scope, self._settings, self._batch_mode
         )
@@ -235,6 +238,7 @@ class OperatorHarness:
             self.operator.save_operator_state()
         plain = (self.operator.snapshot(), self._gate.snapshot())
         self._log.append(pickle.dumps((self.operator.take_delta(), plain)))
+        self.operator.flush()
         self.operator.begin_batch()
 
     def move(self) -> None:
@@ -257,6 +261,7 @@ class OperatorHarness:
         for entry in self._log:
             changes, plain = pickle.loads(entry)
             self.operator.apply(changes)
+            self.operator.flush()
         self.operator.settle()
         self.operator.context.restored = True
         self._open()

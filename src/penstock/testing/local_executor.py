@@ -22,14 +22,19 @@ from typing import Any
 
 from penstock.common import JobExecutionResult, JobID, JobStatus
 from penstock.common.options import BATCH_BYTES, BATCH_RECORDS, IGNORE_UNCLAIMED, RECOVERY_PATH
+from penstock.connectors.file_paths import absolute, join
 from penstock.core.io import ReadLimit
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.execution.executor import Executor, JobHandle, JobRequest
+from penstock.execution.facts.job_facts import JobFacts
+from penstock.execution.facts.snapshot import JobSnapshot
 from penstock.execution.interrupt import interrupted
+from penstock.execution.job_ids import new_job_id
 from penstock.execution.process_folder import process_folder
+from penstock.execution.recorder import JobRecorder
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
-from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING
+from penstock.runtime.context import JOB_FOLDER_SETTING, JOB_ID_SETTING, LOCAL_FOLDER_SETTING
 from penstock.runtime.coordinator.coordinator import Coordinator
 from penstock.runtime.coordinator.job_savepoints import JobSavepoints
 from penstock.runtime.coordinator.limits import BatchLimits
@@ -116,6 +121,7 @@ class LocalJob:
         of the batch and the source's uid.
     :param retries: how often a task that raises is run again in the same worker.
     :param restore: go on from the savepoint in this folder.
+    :param facts: told what happens, for those who look on.
     :param shuffle: hand the envelopes of a slot over in a random order, as a shuffle does.
     """
 
@@ -133,18 +139,20 @@ class LocalJob:
         poll_ms: int = 10,
         restore: str | None = None,
         ignore_unclaimed: bool = False,
+        facts: JobFacts | None = None,
     ) -> None:
         if restore is not None:
             plan = resumed_from(plan, restore, ignore_unclaimed=ignore_unclaimed)
         self.plan = plan
-        folder = os.path.join(directory, "penstock")
-        facts = {JOB_ID_SETTING: job_id, JOB_FOLDER_SETTING: folder}
-        blob = with_settings(dump_job(plan), facts)
+        directory = absolute(directory)
+        folder = join(directory, "penstock")
+        told = {JOB_ID_SETTING: job_id, JOB_FOLDER_SETTING: folder, LOCAL_FOLDER_SETTING: folder}
+        blob = with_settings(dump_job(plan), told)
         self._job = load_job(uuid.uuid4().hex, blob)
         self._workers: dict[Hashable, TaskCache] = {}
         self._retries = retries
         self._shuffle = shuffle
-        self._log = JobDirectory(os.path.join(directory, "engine"))
+        self._log = JobDirectory(join(directory, "engine"))
         self._log.folder("offsets")
         self._log.folder("commits")
         self._cuts = None if cuts is None else _Cuts(cuts if callable(cuts) else lambda *_: cuts)
@@ -161,6 +169,7 @@ class LocalJob:
             publish_interval_ms=publish_interval_ms,
             limits=self._cuts,
             poll_ms=poll_ms,
+            facts=facts,
         )
         self.coordinator.start()
 
@@ -317,17 +326,21 @@ class LocalJobHandle(JobHandle):
     """A job that runs in a thread of this process."""
 
     def __init__(self, request: JobRequest) -> None:
-        self.job_id = uuid.uuid4().hex
+        self.job_id = new_job_id()
         self._name = request.job_name
         self._folder = process_folder().make("job")
         settings = request.configuration
+        self._recorder = JobRecorder(request, self.job_id)
+        self._recorder.runs_on("in-process", 1)
         self._job = LocalJob(
             request.plan,
             str(self._folder),
             job_id=self.job_id,
             restore=RECOVERY_PATH.read(settings),
             ignore_unclaimed=IGNORE_UNCLAIMED.read(settings),
+            facts=self._recorder.facts,
         )
+        self._recorder.becomes(JobStatus.RUNNING)
         self._savepoints = JobSavepoints(lambda: self._job.coordinator, settings)
         self._started = time.monotonic()
         self._error: BaseException | None = None
@@ -369,6 +382,10 @@ class LocalJobHandle(JobHandle):
         """Take a savepoint and return its folder."""
         return self._savepoints.take(directory)
 
+    def trigger_checkpoint(self) -> int:
+        """Publish what is logged, and return the number of that checkpoint."""
+        return self._savepoints.complete_checkpoint()
+
     def stop_with_savepoint(self, drain: bool, directory: str | None = None) -> str:
         """Take a savepoint, end the job and return the savepoint's folder."""
         path = self._savepoints.take(directory, stop=True, drain=drain)
@@ -383,14 +400,24 @@ class LocalJobHandle(JobHandle):
         """Return the readings of all metrics as of the last batch, by full name."""
         return self._job.coordinator.metrics()
 
+    def snapshot(self, since: int = 0) -> JobSnapshot:
+        """Return what is known of the job."""
+        return self._recorder.snapshot(since)
+
     def _run(self) -> None:
+        status = JobStatus.FINISHED
         try:
             self._job.run()
-        except JobCancelledError:
-            self._job.close()
         except BaseException as error:
-            self._error = error
+            status = JobStatus.CANCELED
+            # Whatever a job that was cancelled says in the middle of things is no failure.
+            if not self._job.coordinator.cancelled and not isinstance(error, JobCancelledError):
+                status, self._error = JobStatus.FAILED, error
+                self._recorder.attempt_failed(error)
             self._job.close()
+        if self._job.coordinator.cancelled and self._error is None:
+            status = JobStatus.CANCELED
+        self._recorder.becomes(status)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -22,6 +22,7 @@ class EventQueueTable(Table):
     """
 
     kind = "cep-queue"
+    dictionaries = ("data", "_times")
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,6 +136,18 @@ class MatchTable(Table):
     """The matches of each key. Keys without a partial match have no entry."""
 
     kind = "cep-matches"
+
+    @staticmethod
+    def pack(entry: MatchState) -> Any:
+        """See `Table.pack`."""
+        return entry.dump()
+
+    @staticmethod
+    def unpack(packed: Any) -> MatchState:
+        """See `Table.unpack`."""
+        state = MatchState([])
+        state.apply(packed)
+        return state
 
     def __init__(self) -> None:
         super().__init__()

@@ -35,8 +35,21 @@ def all_accumulators(state: JobState, sources: Sequence[HostedSource]) -> dict[s
 
 
 def all_metrics(state: JobState, sources: Sequence[HostedSource]) -> dict[str, Any]:
-    """Return the readings of the metrics of both, by full name."""
-    by_subtask = sorted(state.metrics.items(), key=lambda entry: entry[0])
-    readings = [readings for _, readings in by_subtask]
-    readings += [source.metrics() for source in sources]
-    return {name: value for each in readings for name, value in each.items()}
+    """Return the readings of the metrics of both, by full name.
+
+    Operators may have the same name. Then their uids stand in front.
+    """
+    readings = [
+        (uid, {name: value for name, (_, value) in read.items()})
+        for (uid, _), read in sorted(state.metrics.items(), key=lambda entry: entry[0])
+    ]
+    readings += [(source.uid, source.metrics()) for source in sources]
+    owners: dict[str, set[str]] = {}
+    for uid, read in readings:
+        for name in read:
+            owners.setdefault(name, set()).add(uid)
+    return {
+        name if len(owners[name]) == 1 else f"{uid}.{name}": value
+        for uid, read in readings
+        for name, value in read.items()
+    }

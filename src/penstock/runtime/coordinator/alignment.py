@@ -13,7 +13,6 @@ from typing import Any
 from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.io import ReadLimit
 from penstock.graph.plan import ExecutionPlan, PlanOperator
-from penstock.runtime.operators.source import ALIGNMENT_METRIC
 from penstock.runtime.report import Place
 
 #: Records that an aligned source reads in a batch at most.
@@ -34,20 +33,20 @@ def bounded(operator: PlanOperator, limit: ReadLimit) -> ReadLimit:
 
 def held_back(
     plan: ExecutionPlan,
-    readings: Mapping[Place, Mapping[str, Any]],
+    marks: Mapping[Place, int],
     ended: Collection[str],
 ) -> set[str]:
     """Return the uids of sources that must not read now.
 
-    :param readings: metrics by operator and subtask, as of the last batch.
+    :param marks: how far the subtasks of sources are, as of the last batch.
     :param ended: uids of sources that have ended: nobody waits for them.
     """
     groups: dict[str, list[tuple[PlanOperator, int]]] = {}
     for operator in plan.sources():
         alignment = alignment_of(operator)
         if alignment is not None and operator.uid not in ended:
-            mark = _watermark(operator, readings)
-            groups.setdefault(alignment.group, []).append((operator, mark))
+            lowest = _lowest(operator, marks)
+            groups.setdefault(alignment.group, []).append((operator, lowest))
     held = set()
     for members in groups.values():
         lowest = min(mark for _, mark in members)
@@ -58,10 +57,7 @@ def held_back(
     return held
 
 
-def _watermark(operator: PlanOperator, readings: Mapping[Place, Mapping[str, Any]]) -> int:
+def _lowest(operator: PlanOperator, marks: Mapping[Place, int]) -> int:
     """Return the lowest watermark of a source's subtasks."""
-    marks = []
-    for subtask in range(operator.parallelism):
-        name = f"{operator.name}.{subtask}.{ALIGNMENT_METRIC}"
-        marks.append(readings.get((operator.uid, subtask), {}).get(name, MIN_WATERMARK))
-    return int(min(marks))
+    places = ((operator.uid, subtask) for subtask in range(operator.parallelism))
+    return min(marks.get(place, MIN_WATERMARK) for place in places)

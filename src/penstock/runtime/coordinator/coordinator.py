@@ -12,22 +12,25 @@ from typing import Any
 from penstock.common.options import JOB_PARAMETERS
 from penstock.core.io import BatchRead, Position
 from penstock.errors import JobCancelledError, JobFailedError
+from penstock.execution.facts.job_facts import JobFacts
 from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.runtime.coordinator.accumulators import all_accumulators, all_metrics
 from penstock.runtime.coordinator.alignment import bounded, held_back
 from penstock.runtime.coordinator.control import due_timers
 from penstock.runtime.coordinator.feedback import offer_feedback
-from penstock.runtime.coordinator.history import CheckpointFacts, CheckpointHistory
+from penstock.runtime.coordinator.history import CheckpointFacts
 from penstock.runtime.coordinator.limits import BatchLimits
 from penstock.runtime.coordinator.offsets import Offset, ended_sources, make_offset, time_ms
-from penstock.runtime.coordinator.planning import SourceShare, plan_source
-from penstock.runtime.coordinator.progress import JobProgress, progress_of
+from penstock.runtime.coordinator.patience import patiently
+from penstock.runtime.coordinator.planning import SourceShare, all_ended, plan_source
+from penstock.runtime.coordinator.progress import JobProgress
 from penstock.runtime.coordinator.publisher import Publisher
 from penstock.runtime.coordinator.records import BatchRecord, JobState, RecordLog
 from penstock.runtime.coordinator.resumption import Resumption, check_program
 from penstock.runtime.coordinator.savepoints import CONTROL, Savepoints
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
+from penstock.runtime.coordinator.watch import BatchWatch
 from penstock.runtime.report import BatchReport
 
 #: How long a call that must end soon waits for a connector that does not answer.
@@ -53,6 +56,7 @@ class Coordinator:
     :param limits: bounds of a batch, in place of those that the settings name.
     :param poll_ms: how long `latest_offset` waits for something new.
     :param attempt: how often the job has been restarted since it was submitted.
+    :param facts: told what happens, for those who look on.
     :param opening_batch: let sources that receive begin after a first batch, which has nothing to
         read if need be: an engine's first batch may take long, as its workers have to start.
     """
@@ -71,6 +75,7 @@ class Coordinator:
         poll_ms: int = 100,
         opening_batch: bool = False,
         attempt: int = 0,
+        facts: JobFacts | None = None,
         collect_report: Callable[
             [Iterable[bytes], ExecutionPlan], BatchReport
         ] = BatchReport.collect,
@@ -89,7 +94,7 @@ class Coordinator:
         self._resumption = Resumption(plan, self._directory, fresh=last_committed is None)
         self._log = RecordLog(self._directory)
         self._savepoints = Savepoints(plan, self._directory, job_id)
-        self._history = CheckpointHistory(self._directory)
+        self._watch = BatchWatch(plan, self._directory, facts, clock)
         self._publisher = Publisher(
             plan,
             self._directory,
@@ -143,7 +148,7 @@ class Coordinator:
 
     def checkpoints(self) -> list[CheckpointFacts]:
         """Return the last checkpoints, the latest last."""
-        return self._history.entries()
+        return self._watch.checkpoints()
 
     def accumulators(self) -> dict[str, Any]:
         """Return the values of the accumulators after the last recorded batch, by name."""
@@ -156,7 +161,7 @@ class Coordinator:
     def progress(self) -> JobProgress:
         """Return how far the job had come with the last recorded batch."""
         with self._lock:
-            return progress_of(self._plan, self._sources, self._initial, self._log.latest())
+            return self._watch.progress(self._sources, self._initial, self._log.latest())
 
     def _start(self) -> None:
         last = self._logged
@@ -177,6 +182,8 @@ class Coordinator:
         self._publisher.publish(last)
         if restored:
             self._publisher.recovered()
+            savepoint = None if record else self._resumption.savepoint
+            self._watch.restored(last, savepoint, self._state)
         if record is not None and CONTROL in record.end["control"]:
             self._savepoints.complete(record, self._now())
         self._start_sources(at)
@@ -186,7 +193,7 @@ class Coordinator:
             self._begin_receiving()
         if record is not None:
             self._tell_committed(record.end)
-        if self._all_ended(self._initial if record is None else record.end):
+        if all_ended(self._plan, self._initial if record is None else record.end):
             self._finish()
 
     def _start_sources(self, at: Offset | None) -> None:
@@ -227,11 +234,12 @@ class Coordinator:
         """Publish what is logged and close the sources, whoever asks for it and how often."""
         self._news.set()
         self._publisher.request(self._logged)
-        self._wait_for_publisher(patience)
-        with self._patiently():
+        self.wait_until_published(patience)
+        # A connector may keep the lock for too long.
+        with patiently(self._lock, _PATIENCE_SECONDS):
             self._finish()
 
-    def _wait_for_publisher(self, patience: float) -> None:
+    def wait_until_published(self, patience: float = _PUBLISHING_SECONDS) -> None:
         """Wait until all is published: as long as it takes, or as one waits for a job given up."""
         while not self._publisher.wait(_LOOK_SECONDS):
             if self._is_stopping():
@@ -239,9 +247,13 @@ class Coordinator:
                 if patience <= 0:
                     break
 
-    def wait_until_published(self) -> None:
-        """Wait until the publisher has nothing to do, for engines that go step by step."""
-        self._wait_for_publisher(_PUBLISHING_SECONDS)
+    def complete_checkpoint(self) -> int:
+        """Publish what is logged, whatever the interval; return the number of the last batch."""
+        with self._lock:
+            self._watch.close_checkpoint(self._logged, None)
+            self._publisher.request(self._logged)
+        self.wait_until_published()
+        return self._logged
 
     def _is_stopping(self) -> bool:
         return self.cancelled or self.failure is not None
@@ -299,10 +311,10 @@ class Coordinator:
         """Return what every subtask of every source does in a batch; those without data too."""
         with self._lock, self._reported(raising=True):
             self._check_running()
+            self._watch.begin()
             state = self._state_at(start)
             self._time = max(self._time, end["time"])
             self._planned_end = end
-            self._history.begin(self._clock())
             offer_feedback(self._plan, self._sources, state, ended_sources(start))
             reads = [
                 read
@@ -311,6 +323,7 @@ class Coordinator:
             ]
             if CONTROL in end["control"]:
                 reads[0].savepoint = end["control"][CONTROL]["folder"]
+            self._watch.planned()
             return reads
 
     def commit(self, batch_id: int, payloads: Iterable[bytes]) -> None:
@@ -318,14 +331,14 @@ class Coordinator:
         with self._lock, self._reported(raising=True):
             if self._planned_end is None:
                 raise JobFailedError(f"batch {batch_id} was committed without having been planned")
+            self._watch.ran()
             report = self._collect_report(payloads, self._plan)
             number = self._first + batch_id
             before = JobState() if batch_id == 0 else self._log.require(number - 1).state
             state = before.after(report)
-            end = self._planned_end
-            record = BatchRecord(number, end, report.committables, state, report.savepoint)
-            self._log.write(record)
-            self._history.add(report, self._clock())
+            done = self._planned_end, report.committables, state, report.savepoint
+            self._log.write(BatchRecord(number, *done))
+            self._watch.recorded(number, report, state, list(self._sources.values()))
             self._state = state
             if self._opening:
                 self._begin_receiving()
@@ -338,12 +351,13 @@ class Coordinator:
         if record is None:
             return
         self._logged = max(self._logged, record.batch_id)
+        self._watch.logged(record.batch_id)
         if not self.finished.is_set() and (
-            self._all_ended(start)
+            all_ended(self._plan, start)
             or CONTROL in start["control"]
             or self._publisher.is_due(self._now())
         ):
-            self._history.close(self._logged, start["control"].get(CONTROL, {}).get("folder"))
+            self._watch.close_checkpoint(self._logged, start["control"].get(CONTROL))
             self._publisher.request(self._logged, start["time"])
 
     def _note_published(self, batch_id: int, end: Offset) -> None:
@@ -357,7 +371,7 @@ class Coordinator:
             if batch_id == self._logged and not self._closed:
                 self._resumption.settle()
                 self._tell_committed(end)
-                if stopped or self._all_ended(end):
+                if stopped or all_ended(self._plan, end):
                     self._finish()
         self._news.set()
 
@@ -367,15 +381,14 @@ class Coordinator:
             self.finished.is_set()
             or self._savepoints.stopping
             or self._publisher.is_behind()
-            or self._all_ended(start)
+            or all_ended(self._plan, start)
         )
 
     def _next_offset(self, start: Offset) -> Offset | None:
         """Return an offset beyond `start` if a batch has something to do."""
         self._time = max(self._time, start["time"])
-        state = self._state_at(start)
-        ended = ended_sources(start)
-        held = held_back(self._plan, state.metrics, ended)
+        state, ended = self._state_at(start), ended_sources(start)
+        held = held_back(self._plan, state.alignment, ended)
         offer_feedback(self._plan, self._sources, state, ended)
         positions = self._latest_positions(start, ended, held)
         now = self._now()
@@ -445,10 +458,6 @@ class Coordinator:
             position = self._initial["sources"][uid]
         return position
 
-    def _all_ended(self, offset: Offset) -> bool:
-        ended = ended_sources(offset)
-        return all(operator.uid in ended for operator in self._plan.sources())
-
     def _tell_committed(self, end: Offset) -> None:
         for uid, source in self._sources.items():
             if uid in end["sources"]:
@@ -488,13 +497,3 @@ class Coordinator:
             self._fail(error)
             if raising:
                 raise
-
-    @contextmanager
-    def _patiently(self) -> Iterator[bool]:
-        """Take the lock, but go on without it if a connector keeps it for too long."""
-        taken = self._lock.acquire(timeout=_PATIENCE_SECONDS)
-        try:
-            yield taken
-        finally:
-            if taken:
-                self._lock.release()

@@ -62,18 +62,19 @@ class CheckpointHistory:
 
     def add(self, report: BatchReport, now: int) -> None:
         """Take note of what a batch wrote."""
-        for place, (written, weight) in report.sizes.items():
-            self._weights[place] = weight
-            self._written.update(written)
+        for place, counts in report.counts.items():
+            if counts.written is not None:
+                self._weights[place] = counts.weight
+                self._written.update(counts.written)
         for place, state in report.level0.items():
             self._weights[place] = len(state)
             self._written[place[0]] += len(state)
         self._last = now
 
-    def close(self, number: int, savepoint: str | None = None) -> None:
-        """End a checkpoint with a batch."""
+    def close(self, number: int, savepoint: str | None = None) -> CheckpointFacts | None:
+        """End a checkpoint with a batch, and return it; None if no batch has begun since."""
         if self._began is None:
-            return
+            return None
         facts = CheckpointFacts(
             number,
             self._began,
@@ -88,6 +89,7 @@ class CheckpointHistory:
         self._written = Counter()
         if self._last - self._saved >= _PAUSE or savepoint is not None:
             self.save()
+        return facts
 
     def save(self) -> None:
         """Write it down."""

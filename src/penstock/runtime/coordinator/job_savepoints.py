@@ -39,10 +39,7 @@ class JobSavepoints:
             )
         coordinator = self._coordinator()
         if coordinator is None:
-            raise StateError(
-                "no savepoint can be taken: the job does not run",
-                todo="ask again when its status is RUNNING",
-            )
+            raise _not_running("savepoint can be taken")
         timeout = CHECKPOINT_TIMEOUT.read(self._settings).to_millis() / 1000
         done = coordinator.trigger_savepoint(target, stop=stop, drain=drain)
         try:
@@ -54,3 +51,19 @@ class JobSavepoints:
                 got=f"{timeout:g} s",
                 todo="wait for the folder to get its _metadata, or set a longer time",
             ) from None
+
+    def complete_checkpoint(self) -> int:
+        """Publish what the engine's log holds, and return the number of that checkpoint.
+
+        :raises StateError: if the job does not run.
+        """
+        coordinator = self._coordinator()
+        if coordinator is None:
+            raise _not_running("checkpoint can be completed")
+        return coordinator.complete_checkpoint()
+
+
+def _not_running(what: str) -> StateError:
+    return StateError(
+        f"no {what}: the job does not run", todo="ask again when its status is RUNNING"
+    )

@@ -16,11 +16,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from penstock.core.io import Position
 
-Offset = dict[str, Any]
+
+class Offset(TypedDict):
+    """Where a batch begins or ends, as the head of this module describes it."""
+
+    sources: dict[str, Position]
+    time: int
+    control: dict[str, Any]
 
 
 def make_offset(

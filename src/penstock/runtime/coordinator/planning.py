@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.core.io import BatchRead, Position, SplitRange
-from penstock.graph.plan import PlanOperator
+from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import SourceSpec
 from penstock.runtime.coordinator.control import are_idle, live_splits, mark_last
 from penstock.runtime.coordinator.offsets import Offset, ended_sources
@@ -49,3 +49,9 @@ def plan_source(
             idle=are_idle(share.end, splits),
             state=state.level0.get((uid, subtask)),
         )
+
+
+def all_ended(plan: ExecutionPlan, offset: Offset) -> bool:
+    """Tell whether the end of every source has been told to a batch."""
+    ended = ended_sources(offset)
+    return all(operator.uid in ended for operator in plan.sources())

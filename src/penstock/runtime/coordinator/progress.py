@@ -22,7 +22,8 @@ _BAR = 10
 class JobProgress:
     """Facts as of the last recorded batch."""
 
-    #: Read by all sources; None if one of them does not count.
+    #: Read by all sources; with a source whose position is no number of records (files, Kafka),
+    #: since this attempt began. None if nothing is known.
     records: int | None = None
     #: Of all that will be read, from 0 to 1; None if one of the sources does not know its size.
     share: float | None = None
@@ -36,13 +37,16 @@ class JobProgress:
         :param seconds: how long the job has been running.
 
         >>> JobProgress(records=1200, share=0.25, watermark=1_700_000_000_000).describe(3, 75)
-        '[##--------] batch 3, 1,200 records, watermark 2023-11-14 22:13:20'
+        '[##--------] batch 3, 1,200 records, watermark 2023-11-14 22:13:20, 16/s'
         """
         facts = [f"batch {batches}" if batches else "the first batch"]
         if self.records is not None:
             facts.append(f"{self.records:,} records")
         if self.watermark is not None:
             facts.append(f"watermark {_as_time(self.watermark)}")
+        if self.records is not None and seconds:
+            # The last: a narrow terminal cuts it off first.
+            facts.append(f"{self.records // seconds:,}/s")
         if self.share is not None:
             return f"{_bar(self.share)} {', '.join(facts)}"
         return ", ".join([*facts, f"{seconds // 60}:{seconds % 60:02}"])
@@ -53,8 +57,12 @@ def progress_of(
     sources: Mapping[str, HostedSource],
     initial: Offset | None,
     record: BatchRecord | None,
+    read: int = 0,
 ) -> JobProgress:
-    """Return how far a job is."""
+    """Return how far a job is.
+
+    :param read: records that the tasks have counted since this attempt began.
+    """
     if initial is None or record is None or any(op.uid not in sources for op in plan.sources()):
         return JobProgress()
     found = [
@@ -65,7 +73,7 @@ def progress_of(
     shares = [each.share for each in found if each.share is not None]
     marks = list(_watermarks(plan, record))
     return JobProgress(
-        sum(records) if len(records) == len(found) else None,
+        sum(records) if len(records) == len(found) else read or None,
         sum(shares) / len(shares) if len(shares) == len(found) and _is_bounded(plan) else None,
         min(marks) if marks and MIN_WATERMARK < min(marks) < MAX_WATERMARK else None,
     )

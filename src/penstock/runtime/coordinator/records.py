@@ -37,10 +37,12 @@ class JobState:
     timers: dict[Place, int] = field(default_factory=dict)
     #: Accumulators by operator, subtask and name.
     accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
-    #: Readings of metrics by operator, subtask and full name.
-    metrics: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    #: Metrics by operator, subtask and full name: kind and reading.
+    metrics: dict[Place, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     #: What the last batch sent back, by the uid of the iteration's head.
     feedback: dict[str, list[bytes]] = field(default_factory=dict)
+    #: How far the subtasks of aligned sources are.
+    alignment: dict[Place, int] = field(default_factory=dict)
 
     def after(self, report: BatchReport) -> JobState:
         """Return the state after a batch that changed what `report` says."""
@@ -51,6 +53,7 @@ class JobState:
             {**self.accumulators, **report.accumulators},
             {**self.metrics, **report.metrics},
             report.feedback,
+            {**self.alignment, **report.alignment},
         )
 
 

@@ -90,4 +90,4 @@ class Resumption:
         for name in savepoint.manifest.files:
             path = join(savepoint.path, name)
             with store_of(path).open_input(path) as file:
-                self._directory.write_below(name, file.read())
+                self._directory.write(name, file.read())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from penstock.connectors.feedback import FeedbackEnumerator
 from penstock.core.io import (
@@ -22,6 +22,7 @@ from penstock.graph.specs import SourceSpec
 from penstock.runtime.coordinator.blame import blame
 from penstock.runtime.coordinator.offsets import as_json
 from penstock.runtime.report import Place
+from penstock.runtime.state.operator_state import WholeOperatorState
 
 _logger = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class HostedSource:
             max_parallelism=self.operator.max_parallelism,
             job_parameters=self._job_parameters,
             attempt=self._attempt,
+            operator_state=WholeOperatorState,
         )
         with self._blamed("be started"):
             self._enumerator = spec.source.create_enumerator(context)
@@ -212,4 +214,4 @@ class HostedSource:
                 got=repr(position),
                 todo='return {"splits": {...}, "done": bool}',
             )
-        return plain
+        return cast("Position", plain)

@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.core.functions import FunctionSnapshotContext
 from penstock.core.functions.host import FunctionHost
+from penstock.core.metrics import Counter
 from penstock.core.time import MIN_WATERMARK
 from penstock.errors import ProgramError, show_value
 from penstock.graph.plan import PlanOperator
@@ -26,10 +27,19 @@ from penstock.runtime.scope import Scope
 from penstock.runtime.state.handles import NO_KEY
 from penstock.runtime.state.keyed_backend import KeyedBackend
 from penstock.runtime.state.operator_state import is_operator_state
+from penstock.runtime.state.tables import Inventory
+
+#: The counter of operators that drop late records; Flink's name for it.
+LATE_DROPPED = "numLateRecordsDropped"
 
 
 class Operator:
     """Base of all runtime operators."""
+
+    #: Whether every record that comes gives one that goes, on the main output.
+    one_to_one = False
+    #: Whether records leave the job here.
+    is_end = False
 
     def __init__(self, plan: PlanOperator, context: OperatorRuntimeContext, scope: Scope) -> None:
         self.plan = plan
@@ -216,6 +226,27 @@ class Operator:
     def on_processing_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """React to a processing-time timer of a window."""
 
+    # --- what is told of it ---------------------------------------------------------------
+
+    def take_fired(self) -> int:
+        """Return how many timers have fired since the last call."""
+        if self.backend is None:
+            return 0
+        return self.backend.event_timers.take_fired() + self.backend.processing_timers.take_fired()
+
+    def take_published(self) -> int:
+        """Return how many bytes have gone to be published since the last call."""
+        return 0
+
+    def late_counter(self) -> Counter:
+        """Return the counter of records that are dropped because they are late."""
+        return self.context.metrics.counter(LATE_DROPPED)
+
+    def late_dropped(self) -> int:
+        """Return how many records have been dropped so far because they were late."""
+        dropped = self.context.metrics.find(LATE_DROPPED)
+        return 0 if dropped is None else int(dropped.report())
+
     # --- what the gate says ---------------------------------------------------------------
 
     def change_idle(self, idle: bool) -> None:
@@ -282,8 +313,13 @@ class Operator:
         if self.backend is not None:
             self.backend.settle()
 
-    def inventory(self) -> Iterator[tuple[str, str, list[Any], Callable[[list[Any]], Any]]]:
-        """List what there is to be written anew: place, kind, its keys, and how to dump some."""
+    def flush(self) -> None:
+        """Let go of memory when a batch is over and written."""
+        if self.backend is not None:
+            self.backend.flush()
+
+    def inventory(self) -> Iterator[Inventory]:
+        """List what there is to be written anew."""
         if self.backend is not None:
             yield from self.backend.inventory()
         yield from self.context.operator_state.inventory()

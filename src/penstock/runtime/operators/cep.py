@@ -73,7 +73,7 @@ class CepOperator(ResultOperator):
         self._order = (
             None if spec.comparator is None else _order_of(method_of(spec.comparator, "compare"))
         )
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         for function in (spec.function, spec.timeout_function, *self._nfa.functions):
             if function is not None:
                 self.host(function)

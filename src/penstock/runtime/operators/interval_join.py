@@ -51,7 +51,7 @@ class IntervalJoinOperator(ResultOperator):
         self._bounds = [(spec.lower, spec.upper), (-spec.upper, -spec.lower)]
         self._waits = [max(spec.upper, 0), max(-spec.lower, 0)]
         self._late_tags = [spec.left_late_tag, spec.right_late_tag]
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         self._context = _Context(self)
         self._function = self.host(spec.function)
         super().open()

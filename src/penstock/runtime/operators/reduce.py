@@ -22,6 +22,11 @@ _NONE = ...
 class _RollingOperator(Operator):
     """Keep one value a key and send each new one on."""
 
+    @property
+    def one_to_one(self) -> bool:  # type: ignore[override]
+        """Whether every record gives one: not if all but the last of each key are held back."""
+        return not self.batch_mode
+
     def open(self) -> None:
         """Open the user's function."""
         assert self.backend is not None

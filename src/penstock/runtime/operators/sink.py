@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from penstock.common.flink_options import CHECKPOINT_PAUSE
 from penstock.common.options import CHECKPOINT_INTERVAL
+from penstock.connectors.file_paths import store_of
 from penstock.core.checkpoints import CheckpointTimes
 from penstock.core.functions import SinkFunction
 from penstock.core.io import SinkWriter, WriterContext
@@ -20,8 +20,10 @@ from penstock.runtime.operators.base import Operator
 class SinkOperator(Operator):
     """Feed a sink's writer, and collect what it prepares for publishing at the end of a batch."""
 
+    is_end = True
     _writer: SinkWriter
     _writer_state: bytes | None = None
+    _published = 0
 
     def open(self) -> None:
         """Make the writer."""
@@ -52,7 +54,7 @@ class SinkOperator(Operator):
 
     def _shared_folder(self) -> str | None:
         job = self.context.job_folder
-        if job is None or not os.path.isdir(job):
+        if job is None or not store_of(job).is_folder(job):
             return None
         return JobDirectory(job).folder("sinks", self.plan.uid)
 
@@ -78,7 +80,14 @@ class SinkOperator(Operator):
 
     def take_committables(self) -> list[bytes]:
         """Return what must be published for this batch."""
-        return self._writer.prepare_commit(self.finished)
+        committables = self._writer.prepare_commit(self.finished)
+        self._published += sum(map(len, committables))
+        return committables
+
+    def take_published(self) -> int:
+        """Return how many bytes have gone to be published since the last call."""
+        published, self._published = self._published, 0
+        return published
 
     def close(self) -> None:
         """Close the writer."""
@@ -120,6 +129,8 @@ class _SinkContext(SinkFunction.Context):
 
 class SinkFunctionOperator(Operator):
     """Call the user's sink function for every record."""
+
+    is_end = True
 
     def open(self) -> None:
         """Open the user's function."""

@@ -13,12 +13,13 @@ from penstock.runtime.watermarks import WatermarkSource
 
 #: Stands among the splits of a subtask that has none.
 _NO_SPLIT = ""
-#: Name of the metric by which the coordinator learns how far an aligned source is.
-ALIGNMENT_METRIC = "watermarkAlignment"
 
 
 class SourceOperator(Operator):
     """Feed a subtask's share of a batch into the task."""
+
+    one_to_one = True
+    _read_records = 0
 
     def open(self) -> None:
         """Prepare to read."""
@@ -28,16 +29,24 @@ class SourceOperator(Operator):
         self._interval = self.context.setting(WATERMARK_RECORDS)
         self._ingestion = self.context.setting(TIME_CHARACTERISTIC) == "IngestionTime"
         self._idle = False
-        if getattr(self.spec.strategy, "alignment", None) is not None:
-            self.context.metrics.gauge(ALIGNMENT_METRIC, self._alignment_watermark)
 
     @property
     def receives(self) -> bool:
         """Tell whether records have processing times of their own."""
         return bool(self.spec.source.receives)
 
-    def _alignment_watermark(self) -> int:
-        """Return how far the source is; the largest watermark of all if nobody must wait for it."""
+    def take_read(self) -> int:
+        """Return how many records have been read since the last call."""
+        read, self._read_records = self._read_records, 0
+        return read
+
+    def alignment(self) -> int | None:
+        """Return how far the source is, for those that are aligned with it; None if it is not.
+
+        The largest watermark of all if nobody must wait for it.
+        """
+        if getattr(self.spec.strategy, "alignment", None) is None:
+            return None
         return MAX_WATERMARK if self._idle or self.finished else self.watermark
 
     def run(self, read: BatchRead) -> None:
@@ -120,6 +129,7 @@ class SourceOperator(Operator):
     def _send(self, part: SplitRange, batch: SourceBatch, start: int, end: int) -> None:
         if start == end:
             return
+        self._read_records += end - start
         values: Any = batch.values if end - start == len(batch.values) else batch.values[start:end]
         if batch.timestamps is None:
             self.scope.timestamp = self.scope.time if self._ingestion else None

@@ -16,6 +16,8 @@ from penstock.runtime.operators.base import Operator
 class MapOperator(Operator):
     """One result a record."""
 
+    one_to_one = True
+
     def open(self) -> None:
         """Open the user's function."""
         self._function = self.call(self.spec.function, "map")

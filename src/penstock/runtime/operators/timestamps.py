@@ -14,6 +14,8 @@ from penstock.runtime.watermarks import WatermarkSource
 class TimestampsOperator(Operator):
     """Give records timestamps and make watermarks. Watermarks from upstream end here."""
 
+    one_to_one = True
+
     def open(self) -> None:
         """Make the generator."""
         super().open()

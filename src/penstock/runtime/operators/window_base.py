@@ -30,7 +30,7 @@ class WindowOperatorBase(ResultOperator):
         self._keys = self.backend.context
         self._event_time: bool = spec.assigner.is_event_time()
         self._lateness: int = spec.allowed_lateness if self._event_time else 0
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         if spec.combine is not None:
             self.host(spec.combine.function)
         self._combiner: Combiner | None = make_combiner(spec.combine)

@@ -13,10 +13,7 @@ from penstock.runtime.operators.window_base import WindowOperatorBase
 from penstock.runtime.state.tables import ValueTable
 from penstock.runtime.windowing.contents import CombinedContents, Contents, ElementContents
 from penstock.runtime.windowing.contexts import AssignerContextImpl
-from penstock.runtime.windowing.convert import SESSION_TABLE
-
-#: Second part of a timer's namespace, behind the session's id.
-_FIRE, _CLEANUP = 0, 1
+from penstock.runtime.windowing.convert import CLEANUP, FIRE, SESSION_TABLE
 
 
 class _Session(NamedTuple):
@@ -95,7 +92,7 @@ class SessionWindowOperator(WindowOperatorBase):
         last = session.end - 1
         waits = session.waits
         if last > now and not waits:
-            self._timers.register(last, (key, (session.id, _FIRE)))
+            self._timers.register(last, (key, (session.id, FIRE)))
             waits = True
         others = [each for each in sessions if each not in met]
         grown = (session.start, session.end, session.id, waits)
@@ -114,7 +111,7 @@ class SessionWindowOperator(WindowOperatorBase):
         """Return the session that a record belongs to: a new one, or those that it joins as one."""
         if not met:
             if self._lateness:
-                self._timers.register(self.cleanup_time(end - 1), (key, (time, _CLEANUP)))
+                self._timers.register(self.cleanup_time(end - 1), (key, (time, CLEANUP)))
             return _Session(time, end, time, False)
         if len(met) == 1:
             start, before, id_, waits = met[0]
@@ -139,14 +136,14 @@ class SessionWindowOperator(WindowOperatorBase):
         if found is None:
             return  # it has been joined with an earlier one
         session = _Session(*found)
-        due = session.end - 1 if purpose == _FIRE else self.cleanup_time(session.end - 1)
+        due = session.end - 1 if purpose == FIRE else self.cleanup_time(session.end - 1)
         if due > timestamp:
             self._timers.register(due, (key, namespace))
             return
-        if purpose == _FIRE:
+        if purpose == FIRE:
             self._fire((key, id_), session)
         others = [each for each in sessions if each is not found]
-        if purpose == _FIRE and self._lateness:
+        if purpose == FIRE and self._lateness:
             others = sorted([*others, (*found[:3], False)])
         else:
             self._contents.clear((key, id_))

@@ -12,10 +12,8 @@ from typing import Any
 from penstock.runtime.operators.window_base import WindowOperatorBase
 from penstock.runtime.state.slice_tables import SliceListTable, SliceValueTable
 from penstock.runtime.windowing.contents import TABLE
+from penstock.runtime.windowing.convert import CLEANUP, FIRE
 from penstock.runtime.windowing.slices import CombinedSlices, ElementSlices, Slicing, earliest
-
-#: Namespaces of the two timers.
-_FIRE, _CLEANUP = 0, 1
 
 
 class SlicedWindowOperator(WindowOperatorBase):
@@ -65,13 +63,13 @@ class SlicedWindowOperator(WindowOperatorBase):
         self._table.open(pane)
         window = max(slicing.oldest_window(number), slicing.window_at(now + 1))
         if window <= slicing.newest_window(number):
-            self._timers.register(earliest(slicing.last(window)), (key, _FIRE))
+            self._timers.register(earliest(slicing.last(window)), (key, FIRE))
         if self._lateness and self._table.slices[key][0] == number:
             self._register_cleanup(key, number)
 
     def _register_cleanup(self, key: Any, number: int) -> None:
         last = self._slicing.last(self._slicing.newest_window(number))
-        self._timers.register(self.cleanup_time(last), (key, _CLEANUP))
+        self._timers.register(self.cleanup_time(last), (key, CLEANUP))
 
     def _fire_again(self, key: Any, number: int, now: int) -> None:
         """Fire the windows of a late element that have fired already, the newest one first."""
@@ -92,7 +90,7 @@ class SlicedWindowOperator(WindowOperatorBase):
     def on_event_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         """Fire a window, or let slices go that no window needs any more."""
         slicing = self._slicing
-        if namespace == _FIRE:
+        if namespace == FIRE:
             window = slicing.window_at(timestamp)
             self._fire(key, window)
             if not self._lateness:
@@ -121,4 +119,4 @@ class SlicedWindowOperator(WindowOperatorBase):
         at = bisect_left(numbers, begin)
         if at < len(numbers):
             window = max(slicing.oldest_window(numbers[at]), fired + 1)
-            self._timers.register(earliest(slicing.last(window)), (key, _FIRE))
+            self._timers.register(earliest(slicing.last(window)), (key, FIRE))

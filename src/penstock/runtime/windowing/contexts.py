@@ -23,6 +23,9 @@ from penstock.runtime.windowing.panes import PaneStore, namespace_of
 if TYPE_CHECKING:
     from penstock.runtime.operators.window_base import WindowOperatorBase
 
+#: Begin the names of the states of triggers and of window functions.
+TRIGGER_PREFIX, PANE_PREFIX = "\0trigger ", "\0pane "
+
 
 class _Clocks:
     """The clocks and the metrics of an operator."""
@@ -60,7 +63,7 @@ class TriggerContextImpl(_Clocks, Trigger.OnMergeContext):
         assert operator.backend is not None
         self._event_timers = operator.backend.event_timers
         self._processing_timers = operator.backend.processing_timers
-        self._store = PaneStore(operator.backend, "\0trigger ")
+        self._store = PaneStore(operator.backend, TRIGGER_PREFIX)
         self._handles: dict[StateDescriptor, Any] = {}
         self._merged: list[Any] = []
 
@@ -104,7 +107,7 @@ class FunctionContextImpl(
         super().__init__(operator)
         assert operator.backend is not None
         self._backend = operator.backend
-        self._panes = None if merging else PaneStore(operator.backend, "\0pane ")
+        self._panes = None if merging else PaneStore(operator.backend, PANE_PREFIX)
         self._window: Any = None
 
     def enter(self, key: Any, window: Any) -> None:

@@ -13,7 +13,7 @@ from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.codec import freeze, thaw
 from penstock.runtime.state.keyed_backend import EVENT_TIMERS, PANE_TIMERS, PROCESSING_TIMERS
 from penstock.runtime.state.layout import Layout
-from penstock.runtime.windowing.combine import NONE, Combiner, make_combiner
+from penstock.runtime.windowing.combine import NONE, Combiner
 from penstock.runtime.windowing.contents import TABLE
 from penstock.runtime.windowing.layouts import ALIGNED, SESSIONS, SLICES
 from penstock.runtime.windowing.merging import SETS
@@ -25,21 +25,24 @@ Changes = dict[str, tuple[str, Any]]
 _Window = tuple[int, int]
 
 SESSION_TABLE = "\0sessions"
+#: What a timer of slices and sessions is for, in its namespace.
+FIRE, CLEANUP = 0, 1
 
 
 class WindowConversion:
     """Convert one key group after the other.
 
     :param tag: of the layout that the state is in.
-    :param spec: of the operator that goes on.
+    :param combiner: what makes an accumulator of two; None if all elements are kept.
+    :param lateness: how long windows stay after they have fired, in milliseconds.
     :param now: the watermark, or the processing time that has passed: what had fired by then.
     """
 
-    def __init__(self, tag: str, spec: Any, now: int) -> None:
+    def __init__(self, tag: str, combiner: Combiner | None, lateness: int, now: int) -> None:
         self._layout = Layout.parse(tag)
-        self._combiner: Combiner | None = make_combiner(spec.combine)
+        self._combiner = combiner
         event_time = self._layout.settings["time"] == "event"
-        self._lateness: int = spec.allowed_lateness if event_time else 0
+        self._lateness = lateness if event_time else 0
         self._timers = EVENT_TIMERS if event_time else PROCESSING_TIMERS
         self._now = now
 
@@ -141,6 +144,34 @@ class WindowConversion:
                 yield min(last, MAX_WATERMARK), pane
             if last + self._lateness < MAX_WATERMARK:
                 yield last + self._lateness, pane
+
+
+def lateness_in(tag: str, changes: Changes) -> int:
+    """Return the allowed lateness that the timers of a key group tell of; zero if none does.
+
+    :param tag: of the layout that the state is in. Panes and aligned windows need no such number.
+    """
+    layout = Layout.parse(tag)
+    timers = changes.get(EVENT_TIMERS, ("", ([], [], [], 0)))[1][1]
+    found = [0]
+    if layout.kind == SLICES and TABLE in changes:
+        slicing = Slicing(*(int(layout.settings[name]) for name in ("size", "slide", "offset")))
+        oldest: dict[Any, int] = {}
+        delta = changes[TABLE][1]
+        panes = delta[0] if changes[TABLE][0] == "slice-value" else [pane for pane, _ in delta[0]]
+        for key, number in panes:
+            oldest[key] = min(number, oldest.get(key, number))
+        for time, (key, purpose) in timers:
+            if purpose == CLEANUP and key in oldest:
+                found.append(time - slicing.last(slicing.newest_window(oldest[key])))
+    elif layout.kind == SESSIONS and SESSION_TABLE in changes:
+        keys, values, _ = changes[SESSION_TABLE][1]
+        pairs = zip(keys, map(thaw, values), strict=True)
+        ends = {(key, each[2]): each[1] for key, sessions in pairs for each in sessions}
+        for time, (key, (id_, purpose)) in timers:
+            if purpose == CLEANUP and (key, id_) in ends:
+                found.append(time - ends[key, id_] + 1)
+    return max(found)
 
 
 def _rename(change: tuple[str, Any], renamed: Any) -> tuple[str, Any]:

@@ -91,6 +91,7 @@ class CombinedSlices:
         self._combiner = combiner
         self._heights = range(1, slices.bit_length() + 1)
         table.on_change = self._forget
+        table.on_let_go = self._forget_all
         self._merged: dict[Any, dict[tuple[int, int], Any]] = {}
         #: By key: slices from this one on are in nothing that is remembered.
         self._fresh_from: dict[Any, int] = {}
@@ -186,6 +187,10 @@ class CombinedSlices:
     def _forget(self, key: Any) -> None:
         self._merged.pop(key, None)
         self._fresh_from.pop(key, None)
+
+    def _forget_all(self) -> None:
+        self._merged.clear()
+        self._fresh_from.clear()
 
 
 class ElementSlices:

@@ -20,6 +20,7 @@ from penstock.core.pickling import dumps, loads
 from penstock.graph.dataset.keys import Key
 from penstock.runtime.dataset.carrier import Carrier, Partitions, Tools
 from penstock.runtime.dataset.failure import describe
+from penstock.runtime.dataset.groups import GroupTable
 from penstock.runtime.dataset.sorting import Sorting
 from penstock.runtime.dataset.stage import Stage, run_stages
 from penstock.spark.dataset.session import BatchSession
@@ -42,12 +43,12 @@ class SpillingTools(Tools):
     def __init__(self, megabytes: int) -> None:
         self._megabytes = megabytes
 
-    def pack(self, tag: int, records: list[Any]) -> Any:
-        return dumps((tag, records))
+    def pack(self, tag: int, content: Any) -> Any:
+        return dumps((tag, content))
 
-    def unpack(self, chunk: Any) -> tuple[int, list[Any]]:
-        tag, records = loads(chunk)
-        return tag, records
+    def unpack(self, chunk: Any) -> tuple[int, Any]:
+        tag, content = loads(chunk)
+        return tag, content
 
     def size(self, chunk: Any) -> int:
         return len(chunk)
@@ -80,26 +81,29 @@ class SpillingTools(Tools):
         merger.mergeCombiners(pairs)
         return iter(merger.items())
 
-    def group(self, values: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
-        groups: defaultdict[Any, list[Any]] = defaultdict(list)
-        while records := list(islice(values, _LOOK)):
-            for group, record in zip(key.of_all(records), records, strict=True):
-                groups[group].append(record)
+    def group(self, chunks: Iterator[Any], key: Key) -> Iterator[tuple[Any, Iterable[Any]]]:
+        table = GroupTable(key)
+        for chunk in chunks:
+            table.add(*self.unpack(chunk))
             if self.is_full():
-                function = key.function()
-                return self._group_on_disk(groups, ((function(v), v) for v in values))
-        return iter(groups.items())
+                rest = self._grouped(chunks, key)
+                return self._group_on_disk(chain(table.take(), rest))
+        return table.take()
+
+    def _grouped(self, chunks: Iterator[Any], key: Key) -> Iterator[tuple[Any, list[Any]]]:
+        table = GroupTable(key)
+        for chunk in chunks:
+            table.add(*self.unpack(chunk))
+            yield from table.take()
 
     def _group_on_disk(
-        self, groups: dict[Any, list[Any]], rest: Iterator[tuple[Any, Any]]
+        self, groups: Iterator[tuple[Any, list[Any]]]
     ) -> Iterator[tuple[Any, Iterable[Any]]]:
         lists: Any = Aggregator(_one, _append, _extend)
         grouping: ExternalGroupBy[Any, Any] = ExternalGroupBy(
             lists, self._megabytes, CPickleSerializer()
         )
-        grouping.mergeCombiners(iter(groups.items()))
-        groups.clear()
-        grouping.mergeValues(rest)
+        grouping.mergeCombiners(groups)
         return iter(grouping.items())
 
     def co_group(
@@ -121,22 +125,26 @@ class SpillingTools(Tools):
         chunks: Iterator[Any],
         keys: tuple[Key, Key],
     ) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-        held: dict[Any, list[Any]] = {}
-        for tag, table in enumerate(tables):
-            for group in list(table):
-                held.setdefault(group, []).extend((tag, value) for value in table.pop(group))
+        held = (
+            (group, [(tag, value) for value in table.pop(group)])
+            for tag, table in enumerate(tables)
+            for group in list(table)
+        )
         rest = (
-            (group, (tag, record))
+            (group, [(tag, record)])
             for tag, records in map(self.unpack, chunks)
             for group, record in zip(keys[tag].of_all(records), records, strict=True)
         )
-        for group, members in self._group_on_disk(held, rest):
+        for group, members in self._group_on_disk(chain(held, rest)):
             sides: tuple[list[Any], list[Any]] = ([], [])
             for tag, value in members:
                 sides[tag].append(value)
             yield group, *sides
 
     def sort(self, values: Iterable[Any], sorting: Sorting) -> Iterator[Any]:
+        if type(values) is list:
+            sorting.apply(values)
+            return iter(values)
         values = iter(values)
         held: list[Any] = []
         while more := list(islice(values, _LOOK)):

@@ -21,7 +21,7 @@ class SessionTableOperator(Operator):
         self._keys = self.backend.context
         self._table: ValueTable = self.backend.table("sessions", "value")
         self._clock = Clock(self.spec.zone)
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         super().open()
 
     def process(self, value: Any) -> None:

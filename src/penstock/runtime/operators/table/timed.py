@@ -32,7 +32,7 @@ class TimedOperator(Operator):
         assert self.backend is not None
         self._keys = self.backend.context
         self._waiting: PaneListTable = self.backend.table("waiting", "pane-list")
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         super().open()
 
     def process(self, value: Any) -> None:

@@ -28,7 +28,7 @@ class _TwoInputs(Operator):
         self._keys = self.backend.context
         self._test = _test_of(self)
         self._pads = [(None,) * width for width in self.spec.widths]
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         kind = self.spec.kind
         self._outer = (kind in ("left", "full"), kind in ("right", "full"))
         super().open()

@@ -83,4 +83,5 @@ class RowWatermarkOperator(Operator):
     def restore(self, state: dict[str, Any]) -> None:
         """Undo `snapshot`."""
         super().restore(state)
-        self._highest = state["highest"]
+        # A subtask that is new at another parallelism has nothing of its own.
+        self._highest = state.get("highest", MIN_WATERMARK)

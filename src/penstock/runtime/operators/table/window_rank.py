@@ -22,7 +22,7 @@ class WindowRankOperator(Operator):
         self._keys = self.backend.context
         self._table: ValueTable = self.backend.table("rows", "value")
         self._order = load_program(self, self.spec.order)["order"]
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         super().open()
 
     def process(self, value: Any) -> None:

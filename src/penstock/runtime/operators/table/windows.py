@@ -145,7 +145,7 @@ class WindowAggregateOperator(Operator):
         else:
             self._group = itemgetter(*columns)
         self._clock = Clock(spec.zone)
-        self._dropped = self.context.metrics.counter("numLateRecordsDropped")
+        self._dropped = self.late_counter()
         self._last: tuple[Any, int] = (None, 0)
         super().open()
 
