@@ -39,6 +39,7 @@ def test_every_package_stands_in_the_contracts() -> None:
 
 HEAVY = ("pyspark", "py4j", "pandas")
 CLIENTS = ("confluent_kafka", "pymysql", "psycopg", "redis", "pika", "opensearchpy", "fastavro")
+SERVERS = ("starlette", "uvicorn", "prometheus_client", "IPython")
 
 
 @pytest.mark.parametrize(
@@ -49,12 +50,13 @@ CLIENTS = ("confluent_kafka", "pymysql", "psycopg", "redis", "pika", "opensearch
         "penstock.common",
         "penstock.datastream.connectors.kafka",
         "penstock.datastream.connectors.jdbc",
+        "penstock.table",
     ],
 )
 def test_importing_the_api_loads_no_spark_and_no_client_of_a_server(module: str) -> None:
     loaded = fresh_interpreter(
         f"import sys, {module}\n"
-        f"print([m for m in sys.modules if m.partition('.')[0] in {HEAVY + CLIENTS}])"
+        f"print([m for m in sys.modules if m.partition('.')[0] in {HEAVY + CLIENTS + SERVERS}])"
     )
     assert loaded == "[]"
 

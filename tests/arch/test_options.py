@@ -9,11 +9,12 @@ import sys
 import pytest
 
 import penstock.common.flink_options
-import penstock.common.options  # noqa: F401
+import penstock.common.options
+import penstock.common.state_options  # noqa: F401
 from penstock.common.option_registry import OPTIONS
 from tests.arch.sources import ROOT, SRC
 
-DECLARING = {"options.py", "flink_options.py"}
+DECLARING = {"options.py", "flink_options.py", "state_options.py"}
 
 
 def test_the_tables_are_up_to_date() -> None:

@@ -27,7 +27,7 @@ def test_named_files_exist(text: str) -> None:
 
 
 def test_architecture_stays_short_enough_to_read() -> None:
-    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) < 330
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) < 360
 
 
 def test_architecture_names_every_package() -> None:

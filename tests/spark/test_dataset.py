@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyspark.shuffle
 import pytest
+from examples.dataset import connected_components, page_rank
 from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 
 from penstock.common import Configuration
 from penstock.core.functions import IntCounter
 from penstock.dataset import DataSetUtils, ExecutionEnvironment, Order
-from penstock.dataset.functions import MapFunction, MapPartitionFunction
+from penstock.dataset.functions import MapFunction, MapPartitionFunction, RichMapFunction
 from penstock.errors import JobFailedError, UserFunctionError
 from penstock.graph.dataset.keys import make_key, make_sort_key
+from penstock.runtime.dataset.carrier import COLUMNS
 from penstock.runtime.dataset.sorting import Sorting
 from penstock.spark.dataset.carrier import SpillingTools
 from penstock.spark.dataset.session import BatchSession
 from penstock.spark.shipment import Shipment
 from penstock.spark.worker_environment import WorkerEnvironment
 from tests.spark.conftest import MASTER
+from tests.unit.dataset.names import PROGRAMS
 from tests.unit.dataset.programs import Records, build, judge, records, steps
+from tests.unit.dataset.test_iterations import components, ranks
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -55,6 +60,15 @@ def test_random_programs(
     any_env: ExecutionEnvironment, data: Records, program: list[tuple[str, Any]]
 ) -> None:
     assert sorted(build(any_env, data, program).collect()) == sorted(judge(data, program))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_every_name(
+    env: ExecutionEnvironment,
+    tmp_path: Path,
+    program: Callable[[ExecutionEnvironment, Path], None],
+) -> None:
+    program(env, tmp_path)
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,18 @@ def test_a_range_partition_sorts_the_whole(env: ExecutionEnvironment) -> None:
     assert ranges.sort_partition(0, Order.ASCENDING).collect() == sorted(data)
 
 
+def test_iterations_over_a_random_graph(env: ExecutionEnvironment) -> None:
+    chance = random.Random(19)
+    edges = [(chance.randint(1, 40), chance.randint(1, 40)) for _ in range(30)]
+    vertices = env.from_collection([(n, n) for n in range(1, 41)])
+    result = connected_components.components(vertices, env.from_collection(edges))
+    assert dict(result.collect()) == components(edges, range(1, 41))
+    links = {page: [(page * 3) % 8 + 1, page % 8 + 1] for page in range(1, 9)}
+    first = env.from_collection([(page, 1 / 8) for page in links])
+    ranked = page_rank.page_ranks(first, env.from_collection(list(links.items())), 8)
+    assert dict(ranked.collect()) == pytest.approx(ranks(links, 60, 1e-4), abs=1e-9)
+
+
 def test_a_failing_function_is_told_without_the_jvm(env: ExecutionEnvironment) -> None:
     with pytest.raises(UserFunctionError) as caught:
         env.from_elements(3, 0).map(lambda n: 1 // n).name("divide").collect()
@@ -128,26 +154,32 @@ def test_a_worker_killed_in_mid_shuffle_changes_nothing(
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield value
 
-    counts = (
-        env.from_collection(words)
-        .map(lambda word: (word, 1))
-        .group_by(0)
-        .sum(1)
-        .map_partition(lambda values: values)
-        .partition_by_hash(0)
-        .map_partition(lambda values: values)
-    )
-    survived = env.from_collection(words).map_partition(DieOnce()).map(lambda word: (word, 1))
+    class Count(RichMapFunction[str, tuple[str, int]]):
+        def open(self, runtime_context: Any) -> None:
+            self.seen = IntCounter()
+            runtime_context.add_accumulator("seen", self.seen)
+
+        def map(self, value: str) -> tuple[str, int]:
+            self.seen.add(1)
+            return value, 1
+
+    survived = env.from_collection(words).map(Count()).map_partition(DieOnce())
     assert dict(survived.group_by(0).sum(1).collect()) == Counter(words)
     assert (tmp_path / "died").exists()
-    assert dict(counts.collect()) == Counter(words)
+    # A task that was run again counts once.
+    result = env.get_last_job_execution_result()
+    assert result is not None and result.get_accumulator_result("seen") == len(words)
 
 
 def test_groups_that_do_not_fit_into_memory_go_to_disk() -> None:
     tools = SpillingTools(megabytes=1)
     before = pyspark.shuffle.DiskBytesSpilled
     pairs = [(n % 30000, n) for n in range(90000)]
-    grouped = {key: sorted(values) for key, values in tools.group(iter(pairs), make_key("", [0]))}
+    chunks = [tools.pack(0, pairs[at : at + 5000]) for at in range(0, 60000, 5000)]
+    later = [(n, [n + 60000]) for n in range(30000)]
+    keys, columns = (list(part) for part in zip(*later, strict=True))
+    chunks.append(tools.pack(COLUMNS, (keys, [columns])))
+    grouped = {key: sorted(values) for key, values in tools.group(iter(chunks), make_key("", [0]))}
     assert grouped == {k: [(k, k), (k, k + 30000), (k, k + 60000)] for k in range(30000)}
     assert dict(tools.merge(iter(pairs), max)) == {key: key + 60000 for key in range(30000)}
     assert (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from penstock.errors import JobFailedError, SourceError, UserFunctionError
@@ -49,6 +51,29 @@ def test_a_bug_is_described() -> None:
     assert str(received.where).startswith(__file__)
 
 
+@pytest.mark.parametrize(
+    ("said", "logged"),
+    [
+        ("java.lang.OutOfMemoryError: Java heap space", ""),
+        ("Job 0 cancelled because SparkContext was shut down", "java.lang.OutOfMemoryError: GC\n"),
+    ],
+)
+def test_a_jvm_without_memory(
+    said: str, logged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text(logged)
+    monkeypatch.setattr(failure, "log_path", lambda: str(log))
+    received = failure.translate(RuntimeError(said))
+    assert received.what == "Spark's JVM ran out of memory"
+    assert received.todo == f"give it more: spark.driver.memory (1g by default); its log: {log}"
+
+
+def test_a_context_that_was_shut_down_for_another_reason() -> None:
+    received = failure.translate(RuntimeError("cancelled because SparkContext was shut down"))
+    assert received.what == "Spark could not run the job"
+
+
 def test_a_penstock_error_of_the_users_process_is_left_alone() -> None:
     error = SourceError("gone")
     assert failure.translate(error) is error
@@ -71,8 +96,8 @@ def test_a_penstock_error_of_the_users_process_is_left_alone() -> None:
         ),
         (
             "Job aborted.\nCaused by: org.apache.spark.SparkException: one\n\tat a.b.C(D.java)\n"
-            "Caused by: java.lang.OutOfMemoryError: Java heap space\n",
-            "OutOfMemoryError: Java heap space",
+            "Caused by: java.lang.IllegalStateException: no such stage\n",
+            "IllegalStateException: no such stage",
         ),
         (
             "[PYTHON_DATA_SOURCE_ERROR] Failed to create it: Traceback (most recent call last):\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,3 +138,42 @@ def test_what_functions_print_appears_in_the_cell(kernel: BlockingKernelClient) 
     for number in (1, 2):
         printed = run_cell(kernel, PRINTING.format(number=number))
         assert sorted(printed.splitlines()) == [f"found [{number}]", f"told {number}"]
+
+
+#: A job as the last word of a cell; it needs no Spark to be shown.
+SHOWN = """
+import time
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+configuration = Configuration().set_string("execution.target", "in-process")
+env = StreamExecutionEnvironment.get_execution_environment(configuration)
+
+def slowly(number):
+    time.sleep(0.5)
+    return number
+
+env.from_sequence(1, 6).set_parallelism(1).map(slowly).set_parallelism(1).print()
+job = env.execute_async("shown in a cell")
+job
+"""
+
+
+@pytest.mark.timeout(200)
+def test_a_job_is_shown_live_in_the_cell_that_ends_with_it(kernel: BlockingKernelClient) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def take(message: dict[str, Any]) -> None:
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            html = message["content"]["data"].get("text/html", "")
+            seen.append((message["msg_type"], html))
+
+    kernel.execute_interactive(SHOWN, timeout=100, output_hook=take)
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline and "FINISHED" not in seen[-1][1]:
+        message = kernel.get_iopub_msg(timeout=100)
+        take(message)
+    assert seen[0][0] == "display_data"
+    assert "shown in a cell" in seen[0][1]
+    assert "RUNNING" in seen[0][1]
+    assert seen[-1][0] == "update_display_data"
+    assert "FINISHED" in seen[-1][1]

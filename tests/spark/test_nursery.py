@@ -38,7 +38,7 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> str:
     with (folder / "log").open("wb") as log:
         made = python_start.start_nursery(folder, log, environ)
     assert made is not None
-    return made
+    return made.interpreter
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -41,6 +42,19 @@ def test_spark_looks_for_no_sources_in_installed_packages(session: SparkSession)
     state = open_session({}, 1)._jsparkSession.sessionState()
     assert not state.dataSourceManager().dataSourceExists("no source of this name")
     assert "lookup_data_sources" not in " ".join(commands_of_children(jvm_pid()))
+
+
+def test_a_stranger_at_the_accumulators_port_prints_nothing(
+    session: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address = session.sparkContext._accumulatorServer.server_address
+    with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as stranger:
+        stranger.connect(address)
+        stranger.sendall(b"no token at all")
+    total = session.sparkContext.accumulator(0)
+    session.sparkContext.parallelize([1, 2], 1).foreach(total.add)
+    assert total.value == 3
+    assert capfd.readouterr().err == ""
 
 
 def test_the_library_for_machine_learning_is_there_if_it_is_used(

@@ -21,18 +21,21 @@ def results(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_run_equals_one_that_was_not(run_program: RunProgram, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_a_killed_run_equals_one_that_was_not(
+    run_program: RunProgram, tmp_path: Path, backend: str
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()
     killed.mkdir()
-    with run_program(PROGRAM, whole, "in-process") as program:
+    with run_program(PROGRAM, whole, "in-process", "hashmap") as program:
         program.finish()
     (killed / "fatal").touch()
-    with run_program(PROGRAM, killed, "spark") as program:
+    with run_program(PROGRAM, killed, "spark", backend) as program:
         program.wait_for_death()
     assert not (killed / "fatal").exists()
     before = results(killed)
-    with run_program(PROGRAM, killed, "spark") as program:
+    with run_program(PROGRAM, killed, "spark", backend) as program:
         program.finish()
     expected = results(whole)
     assert before != expected

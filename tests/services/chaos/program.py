@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy
 from penstock.common.serialization import Encoder, SimpleStringSchema
+from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import (
     KeyedProcessFunction,
     ProcessWindowFunction,
@@ -31,9 +32,14 @@ from penstock.datastream.window import TumblingEventTimeWindows
 
 KEYS = 10
 PARTITIONS = 2
-#: A record's time is its number behind this, in milliseconds; Kafka has no time zero.
+#: A record's time is its number behind this, in milliseconds: long ago, as in old data.
 BEGIN = 1_000_000
 WINDOW = 100
+
+
+class TimeOfNumber(TimestampAssigner):
+    def extract_timestamp(self, value: str, record_timestamp: int) -> int:
+        return BEGIN + int(value)
 
 
 class Sequence(KeyedProcessFunction):
@@ -74,7 +80,11 @@ def main() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
 
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(60))
+    strategy = (
+        WatermarkStrategy.for_monotonous_timestamps()
+        .with_timestamp_assigner(TimeOfNumber())
+        .with_idleness(Duration.of_seconds(60))
+    )
     numbers = env.from_source(read_from(options), strategy, "numbers").uid("numbers").map(int)
     keyed = numbers.key_by(lambda number: number % KEYS)
     rows = keyed.process(Sequence()).uid("sequence")

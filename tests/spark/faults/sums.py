@@ -107,6 +107,7 @@ def main() -> None:
     parser.add_argument("fault")
     parser.add_argument("--master", default="local[2,4]")
     parser.add_argument("--fatal", type=int, default=100)
+    parser.add_argument("--backend", default="hashmap")
     options = parser.parse_args()
     marker = options.folder / f"{options.fault}.happened"
     if options.fault == "commit":
@@ -122,6 +123,7 @@ def main() -> None:
     configuration.set_string("penstock.master", options.master)
     configuration.set_string("execution.checkpointing.dir", str(options.folder / "checkpoints"))
     configuration.set_string("penstock.batch.max-records", str(BATCH))
+    configuration.set_string("state.backend.type", options.backend)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     records = [(n % KEYS, n) for n in range(RECORDS)]

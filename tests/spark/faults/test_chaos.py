@@ -8,12 +8,12 @@ import pytest
 
 from tests.spark.faults.chaos import run
 
-ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "4"))
 SEED = int(os.environ.get("PENSTOCK_CHAOS_SEED", "1"))
 
 
-@pytest.mark.timeout(300 * ROUNDS)
+@pytest.mark.timeout(120 * ROUNDS)
 def test_chaos() -> None:
-    tally = run(ROUNDS, SEED)
+    tally = run(ROUNDS, SEED, side_by_side=4)
     assert tally.is_clean, str(tally)
     assert tally.rounds == ROUNDS

@@ -30,9 +30,13 @@ def check_output(folder: Path) -> None:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("fault", ["worker", "raise"])
-def test_a_task_that_fails_once(run_program: RunProgram, tmp_path: Path, fault: str) -> None:
-    with run_program(PROGRAM, tmp_path, fault, IN_FOURTH) as program:
+@pytest.mark.parametrize(
+    ("fault", "backend"), [("worker", "hashmap"), ("raise", "hashmap"), ("worker", "rocksdb")]
+)
+def test_a_task_that_fails_once(
+    run_program: RunProgram, tmp_path: Path, fault: str, backend: str
+) -> None:
+    with run_program(PROGRAM, tmp_path, fault, IN_FOURTH, f"--backend={backend}") as program:
         program.finish()
     assert (tmp_path / f"{fault}.happened").exists()
     check_output(tmp_path)

@@ -33,7 +33,7 @@ def sums() -> list[str]:
 @pytest.mark.timeout(300)
 def test_spark_is_started_again(run_program: RunProgram, tmp_path: Path) -> None:
     with run_program(PROGRAMS / "jvm_dies.py", tmp_path) as program:
-        assert program.finish(250).splitlines() == ["another", "1> 1"]
+        assert program.finish(250).splitlines() == ["another", "1> 1", "1 nursery"]
     assert (tmp_path / "killed").exists()
     assert lines_of(tmp_path / "sums") == sums()
     assert list((tmp_path / "checkpoints").iterdir()) == []

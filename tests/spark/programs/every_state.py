@@ -96,12 +96,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("target")
+    parser.add_argument("backend")
     options = parser.parse_args()
     folder: Path = options.folder
     env = environment(
         execution_target=options.target,
         execution_checkpointing_dir=str(folder / "checkpoints"),
         penstock_master="local[2]",
+        state_backend_type=options.backend,
     )
     for number, stream in enumerate(build(env, Fatal(folder / "fatal", os.getpid()))):
         stream.map(repr).write_as_text(str(folder / f"result{number}"))

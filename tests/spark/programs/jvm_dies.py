@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 from pyspark.sql import SparkSession
 
 from penstock.common import Configuration
@@ -56,6 +57,9 @@ def main(folder: Path, own: bool) -> None:
         env.execute("after")
     except JobFailedError as error:
         print(error, flush=True)
+    if not own:
+        commands = [" ".join(child.cmdline()) for child in psutil.Process().children()]
+        print(sum("penstock.spark.nursery " in command for command in commands), "nursery")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from penstock.testing import StreamHarness
 from penstock.testing.harness import Record
 from tests.unit.process.jobs import run
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 LATE, TIMED_OUT = OutputTag[Any]("late"), OutputTag[Any]("timed out")
 
 

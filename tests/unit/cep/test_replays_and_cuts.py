@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from penstock.runtime.state import log
 from tests.unit.cep.test_cases import TIMED_OUT, Everything
 from tests.unit.process.jobs import plan_of
 from tests.unit.properties.runs import make_cuts, run_plainly, run_with_trouble
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 LATE = OutputTag[Any]("late")
 SEEDS = st.integers(0, 10**6)
@@ -78,7 +81,10 @@ def test_replays_of_the_same_cut_are_exactly_equal(
     (expected, plain), (troubled, other) = plan(records, number), plan(records, number)
     cuts = make_cuts(seed)
     state = run_plainly(expected, cuts)
-    sizes = {"_MAX_BLOCKS": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+    sizes = {
+        "_MIN_LOG_BYTES": 500, "_MERGED": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1,
+        "_SWEEP_STEP": 1,
+    }  # fmt: skip
     with mock.patch.multiple(log, **sizes) if short_log else nullcontext():
         state_after_trouble = run_with_trouble(troubled, cuts, random.Random(seed))
     assert other.by_subtask() == plain.by_subtask()

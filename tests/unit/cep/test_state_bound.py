@@ -9,6 +9,8 @@ import pytest
 from penstock.cep import CEP, AfterMatchSkipStrategy, Pattern
 from penstock.testing import StreamHarness
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 
 def letter(wanted: str):  # type: ignore[no-untyped-def]
     return lambda event: event[0] == wanted

@@ -7,12 +7,14 @@ import pickle
 import pytest
 
 from penstock import errors
-from penstock.errors import PenstockError, UserFunctionError, show_value
+from penstock.errors import PenstockError, RequestError, UserFunctionError, show_value
 
 KINDS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, PenstockError) and kind is not UserFunctionError
+    if isinstance(kind, type)
+    and issubclass(kind, PenstockError)
+    and kind not in (UserFunctionError, RequestError)
 ]
 
 
@@ -41,6 +43,11 @@ def test_every_kind_can_be_pickled_with_its_parts(kind: type[PenstockError]) -> 
     assert type(error) is kind
     assert (error.what, error.where, error.got, error.todo) == ("what", "where", "got", "todo")
     assert error.args == ("what",)
+
+
+def test_a_request_error_keeps_its_status() -> None:
+    error = pickle.loads(pickle.dumps(RequestError(404, "no such job")))
+    assert (error.status, error.what) == (404, "no such job")
 
 
 def failing(value: int) -> int:

@@ -77,7 +77,7 @@ def test_the_slowest_of_several_sources_tells_the_time(tmp_path: Path) -> None:
     job.close()
 
 
-def test_files_know_their_share_but_not_their_records(tmp_path: Path) -> None:
+def test_files_know_their_share_and_tasks_count_their_records(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         (tmp_path / "in" / name).write_text("12345678\n" * 1000)
@@ -89,7 +89,7 @@ def test_files_know_their_share_but_not_their_records(tmp_path: Path) -> None:
     job = LocalJob(build_plan(env), tmp_path / "job", cuts=500)
     job.step()
     facts = job.coordinator.progress()
-    assert facts.records is None
+    assert facts.records == 500
     assert facts.share == pytest.approx(0.25, abs=0.01)
     job.close()
     # In another process, from where it stands.
@@ -97,7 +97,9 @@ def test_files_know_their_share_but_not_their_records(tmp_path: Path) -> None:
     again.step()
     facts = again.coordinator.progress()
     assert facts.share == pytest.approx(0.5, abs=0.01)
+    assert facts.records == 500
     again.run()
+    assert again.coordinator.progress().records == 1500
     assert again.coordinator.progress().share == 1.0
 
 
@@ -113,10 +115,10 @@ def test_a_job_that_does_not_end_has_no_share(tmp_path: Path) -> None:
 
 def test_the_line() -> None:
     assert JobProgress(1_234_567, 1.0, 0).describe(12, 5) == (
-        "[##########] batch 12, 1,234,567 records, watermark 1970-01-01 00:00:00"
+        "[##########] batch 12, 1,234,567 records, watermark 1970-01-01 00:00:00, 246,913/s"
     )
     assert JobProgress(share=0.999).describe(1, 3600) == "[#########-] batch 1"
-    assert JobProgress(records=3).describe(1, 3600) == "batch 1, 3 records, 60:00"
+    assert JobProgress(records=3).describe(1, 3600) == "batch 1, 3 records, 0/s, 60:00"
     assert JobProgress(watermark=10**18).describe(1, 0) == (
         "batch 1, watermark 1000000000000000000, 0:00"
     )

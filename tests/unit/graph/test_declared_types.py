@@ -7,12 +7,18 @@ import pytest
 
 from penstock.common import Row, RowKind, Types
 from penstock.common.flink_text import to_flink_text
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import (
+    KeyedProcessFunction,
+    OutputTag,
+    ProcessFunction,
+    StreamExecutionEnvironment,
+)
 from penstock.datastream.key_selection import make_key_selector
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import TypeMismatchError
 from penstock.graph.declared_types import make_converter, printed_text_of, shown_by, text_of
 from penstock.testing.local_executor import LocalJob
+from tests.unit.testing.recording import RecordingSink
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
 
@@ -146,6 +152,46 @@ def test_an_error_names_operator_line_and_value(tmp_path):
     assert what == "a value does not fit the declared type Integer"
     assert where.startswith(f"  where: operator 'wrong', built at {__file__}:")
     assert got == "  got:   str 'x'"
+
+
+class Aside(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield TAG, value
+        ctx.output(TAG, value + 0.5)
+
+
+TAG = OutputTag("aside", Types.TUPLE([Types.INT()]))
+
+
+def side_output_of(tag, function, tmp_path, keyed):
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    stream = env.from_collection([1, 2])
+    main = (stream.key_by(lambda v: v) if keyed else stream).process(function)
+    sink = RecordingSink()
+    side = main.name("asides").get_side_output(tag)
+    (side.key_by(lambda v: 0).map(lambda v: v) if keyed else side).sink_to(sink)
+    LocalJob(build_plan(env), tmp_path, poll_ms=0).run()
+    return sink.values()
+
+
+class KeyedAside(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        yield OutputTag("aside"), value + 0.5
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_the_type_of_a_tag_acts_on_its_side_output(tmp_path, keyed):
+    function = KeyedAside() if keyed else Aside()
+    ints = OutputTag("aside", Types.INT())
+    found = side_output_of(ints, function, tmp_path / "ints", keyed)
+    assert sorted(found) == ([1, 2] if keyed else [1, 1, 2, 2])
+    assert all(type(value) is int for value in found)
+    with pytest.raises(TypeMismatchError) as caught:
+        side_output_of(TAG, function, tmp_path / "tuples", keyed)
+    what, where, got, _ = str(caught.value).splitlines()
+    assert what == "a value does not fit the declared type TupleTypeInfo(Integer)"
+    assert where.startswith(f"  where: operator 'asides', built at {__file__}:")
+    assert got == ("  got:   float 1.5" if keyed else "  got:   int 1")
 
 
 def test_elements_of_a_collection_are_refused_at_once():

@@ -11,7 +11,7 @@ from penstock.core.output_tag import OutputTag
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import ConfigurationError
 from penstock.graph.drawing import to_svg
-from penstock.graph.layout import BOX_HEIGHT, lay_out
+from penstock.graph.plan_layout import BOX_HEIGHT, lay_out
 from tests.unit.graph.programs import environment, first, source
 
 SVG = "{http://www.w3.org/2000/svg}"

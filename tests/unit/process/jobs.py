@@ -42,5 +42,9 @@ def run(
     """Return what a program writes, in the order of publishing."""
     plan, sink = plan_of(build, parallelism)
     with tempfile.TemporaryDirectory() as folder:
-        LocalJob(plan, folder, cuts=cuts, **options).run(workers)
+        job = LocalJob(plan, folder, cuts=cuts, **options)
+        try:
+            job.run(workers)
+        finally:
+            job.close()
     return sink.values()

@@ -11,6 +11,7 @@ import random
 from contextlib import nullcontext
 from unittest import mock
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from tests.unit.properties.programs import (
     settled_program,
 )
 from tests.unit.properties.runs import make_cuts, run_plainly, run_with_trouble
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 SEEDS = st.integers(0, 10**6)
 slowly = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,7 +40,10 @@ def test_replays_of_the_same_cut_are_exactly_equal(
     cuts = make_cuts(seed)
     state = run_plainly(expected.plan, cuts)
     # A log that is written anew every few batches, key by key, must make no difference either.
-    sizes = {"_MAX_BLOCKS": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+    sizes = {
+        "_MIN_LOG_BYTES": 500, "_MERGED": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1,
+        "_SWEEP_STEP": 1,
+    }  # fmt: skip
     with mock.patch.multiple(log, **sizes) if short_log else nullcontext():
         state_after_trouble = run_with_trouble(troubled.plan, cuts, random.Random(seed))
     assert troubled.by_subtask() == expected.by_subtask()

@@ -16,7 +16,7 @@ from penstock.graph.plan import ExecutionPlan, PlanOperator
 from penstock.graph.specs import MapSpec
 from penstock.runtime import envelope
 from penstock.runtime.codec import freeze
-from penstock.runtime.context import JOB_FOLDER_SETTING
+from penstock.runtime.context import LOCAL_FOLDER_SETTING
 from penstock.runtime.envelope import (
     ACCUMULATORS,
     COMMITTABLE,
@@ -131,7 +131,7 @@ def test_a_record_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_heavy_envelopes_wait_in_files(tmp_path: Path) -> None:
     chunks = [pack_chunk(Chunk(["x" * size])) for size in (10, 2_000_000, 100_000)]
     rows = [(slot, seal(HEADER, body)) for slot, body in enumerate(chunks)]
-    settings = {JOB_FOLDER_SETTING: str(tmp_path)}
+    settings = {LOCAL_FOLDER_SETTING: str(tmp_path)}
     assert park_heavy(rows[:1], settings) == rows[:1]
     sent = park_heavy(rows, settings)
     assert [slot for slot, _ in sent] == [0, 1, 2]
@@ -151,7 +151,7 @@ def test_heavy_envelopes_wait_in_files(tmp_path: Path) -> None:
 
 def test_heavy_envelopes_go_through_the_engine_where_no_folder_is_shared(tmp_path: Path) -> None:
     rows = [(0, seal(HEADER, b"x" * 3_000_000))]
-    for settings in ({}, {JOB_FOLDER_SETTING: str(tmp_path / "on another machine")}):
+    for settings in ({}, {LOCAL_FOLDER_SETTING: str(tmp_path / "on another machine")}):
         assert park_heavy(rows, settings) == rows
 
 

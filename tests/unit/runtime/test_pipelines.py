@@ -40,6 +40,8 @@ from penstock.graph.specs import (
 from tests.unit.runtime.plans import Input, Planner
 from tests.unit.runtime.runner import Runner, batch
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 EVENT_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
     lambda value, timestamp: value[1]
 )

@@ -40,6 +40,8 @@ from penstock.runtime.state import log as log_module
 from tests.unit.runtime.plans import Input, Planner
 from tests.unit.runtime.runner import Runner, batch, outputs
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 HAPPENED: list[Any] = []
 
 
@@ -374,7 +376,7 @@ def commanded() -> Runner:
 def test_whatever_happens_to_workers_the_output_is_that_of_a_calm_run(batches: list[Any]) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, value in {
-            "_MIN_LOG_BYTES": 300, "_MAX_BLOCKS": 4, "_TAIL_BYTES": 100,
+            "_MIN_LOG_BYTES": 300, "_MERGED": 3, "_TAIL_BYTES": 100,
             "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1,
         }.items():  # fmt: skip
             monkeypatch.setattr(log_module, name, value)

@@ -21,6 +21,8 @@ from penstock.core.state.ttl import StateTtlConfigBuilder
 from penstock.datastream import AggregateFunction, KeyedProcessFunction, RuntimeContext
 from penstock.testing import OneInputHarness
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 TTL = 100
 
 

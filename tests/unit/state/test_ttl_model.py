@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Time
@@ -14,7 +15,9 @@ from penstock.core.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from penstock.runtime.state.keyed_backend import KeyedBackend
+from penstock.runtime.state.backends import make_backend
+
+pytestmark = pytest.mark.usefixtures("backend")
 
 TTL = 20
 KEYS = st.sampled_from("ab")
@@ -80,7 +83,7 @@ class Real:
         self.load()
 
     def load(self) -> None:
-        self.backend = KeyedBackend("operator", lambda: self.now)
+        self.backend = make_backend("operator", lambda: self.now, {})
         # Half of the deltas before the handles exist, as in a job that asks for state late.
         half = len(self.deltas) // 2
         for delta in self.deltas[:half]:
@@ -88,6 +91,7 @@ class Real:
         self.value = self.backend.get_state(self.described(ValueStateDescriptor("value")))
         self.list = self.backend.get_list_state(self.described(ListStateDescriptor("list")))
         self.map = self.backend.get_map_state(self.described(MapStateDescriptor("map")))
+        self.backend.flush()
         for delta in self.deltas[half:]:
             self.backend.apply(delta)
         self.backend.settle()
@@ -126,6 +130,7 @@ class Real:
 
     def cut(self, later: int, moved: bool) -> None:
         self.deltas.append(self.backend.take_delta())
+        self.backend.flush()
         self.now += later
         if moved:
             self.load()
@@ -139,6 +144,7 @@ class Real:
             assert all(model.alive(time) for time in stamped.values())
 
 
+@settings(deadline=None)
 @given(st.lists(OPERATIONS, max_size=40), st.booleans(), st.booleans())
 def test_as_the_model_says(operations: list[Any], by_reading: bool, cleaned: bool) -> None:
     model, real = Model(by_reading), Real(by_reading, cleaned)

@@ -21,6 +21,8 @@ from tests.unit.windowing.combos import (
     make_spec,
 )
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 COMBINATIONS = [
     (kind, trigger, lateness)
     for kind in KINDS

@@ -18,6 +18,8 @@ from tests.unit.testing.recording import RecordingSink
 from tests.unit.windowing import case_jobs
 from tests.unit.windowing.vocabulary import LATE, as_token, key_of, make_spec
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 FOLDER = Path(__file__).parents[2] / "cases" / "windows"
 CASES = [case for path in sorted(FOLDER.glob("*.txt")) for case in read_cases(path)]
 

@@ -20,6 +20,8 @@ from penstock.graph.specs import CoGroupSpec
 from penstock.testing.harness import OperatorHarness, Record
 from tests.unit.windowing import model
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 
 class Both(CoGroupFunction):
     def co_group(self, first, second):

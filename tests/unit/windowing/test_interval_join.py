@@ -13,6 +13,8 @@ from penstock.errors import MissingTimestampError
 from penstock.graph.specs import IntervalJoinSpec
 from penstock.testing.harness import OperatorHarness, Record
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 FAR = OutputTag("far")
 
 

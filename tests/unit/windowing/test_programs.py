@@ -30,6 +30,8 @@ from penstock.runtime.state import log
 from tests.unit.properties.runs import make_cuts, run_plainly, run_with_trouble
 from tests.unit.testing.recording import RecordingSink
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 LATE = OutputTag("late")
 
 
@@ -162,7 +164,10 @@ def test_cuts_and_trouble_on_one_channel(name: str) -> None:
         plan, cut = build(SINGLE[name], seed, 1, disorder=8, parallelism=2)
         state = run_plainly(plan, make_cuts(seed))
         plan, troubled = build(SINGLE[name], seed, 1, disorder=8, parallelism=2)
-        sizes = {"_MAX_BLOCKS": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1, "_SWEEP_STEP": 1}
+        sizes = {
+        "_MIN_LOG_BYTES": 500, "_MERGED": 3, "_TAIL_BYTES": 100, "_MIN_SWEEP_BYTES": 1,
+        "_SWEEP_STEP": 1,
+    }  # fmt: skip
         with mock.patch.multiple(log, **sizes) if seed else nullcontext():
             troubled_state = run_with_trouble(plan, make_cuts(seed), random.Random(seed))
         assert whole.values()

@@ -11,6 +11,8 @@ from penstock.core.windowing import EventTimeTrigger, SlidingEventTimeWindows
 from penstock.graph.specs import Aggregated, WindowSpec
 from penstock.testing.harness import OperatorHarness
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 HOUR, SLIDE, MINUTE = 3_600_000, 10_000, 60_000
 KEYS = 5
 
