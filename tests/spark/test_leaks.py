@@ -13,10 +13,11 @@ from tests.spark.conftest import MakeEnvironment
 def held() -> tuple[int, int, int]:
     """Return how many threads, open files and files in the process's folder there are.
 
-    Without what Spark has in its own temporary folder until its JVM ends, the list of jobs, and the
-    notes of workers that are there or were killed.
+    Without what Spark has in its own temporary folder until its JVM ends, the list of jobs, the
+    logs of the last jobs (how many is a test of `job_log`), and the notes of workers that are
+    there or were killed.
     """
-    kept = ("spark", "jobs", "notes")
+    kept = ("spark", "jobs", "logs", "notes")
     places = [path for path in process_folder().path.iterdir() if not path.name.startswith(kept)]
     files = sum(len(names) for place in places for _, _, names in os.walk(place))
     return threading.active_count(), len(os.listdir("/proc/self/fd")), files

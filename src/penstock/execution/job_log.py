@@ -7,7 +7,9 @@ has to say of itself is in a file of its own.
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
+from collections import deque
 from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -25,8 +27,14 @@ _JOB_ITSELF = "job"
 
 _LEVELS = {name: getattr(logging, name) for name in ("DEBUG", "INFO", "WARNING", "ERROR")}
 
+#: How many logs of ended jobs stay in the temporary folder of a process: a program that runs jobs
+#: all day must not fill it. Logs in a folder of the user's own stay.
+_KEPT = 50
+
 _guard = threading.Lock()
 _logs: dict[str, JobLog] = {}
+#: Folders of ended jobs' logs that nobody asked to keep, the oldest first.
+_ended: deque[Path] = deque()
 
 
 class JobLog:
@@ -78,9 +86,8 @@ def level_of(settings: Mapping[str, str]) -> int | None:
 def open_log(job_id: str, settings: Mapping[str, str]) -> JobLog:
     """Make the log of a job, so that what workers send for it is found in it."""
     base = LOG_DIR.read(settings)
-    parent = process_folder().path / "logs" if base is None else local_path(base)
     log = JobLog(
-        parent / job_id,
+        (_own_logs() if base is None else local_path(base)) / job_id,
         level=level_of(settings) or logging.NOTSET,
         size=JOB_LOG_BYTES.read(settings),
         files=JOB_LOG_FILES.read(settings),
@@ -94,8 +101,20 @@ def close_log(job_id: str) -> None:
     """End the log of a job."""
     with _guard:
         log = _logs.pop(job_id, None)
-    if log is not None:
-        log.close()
+    if log is None:
+        return
+    log.close()
+    folder = log.path.parent
+    if folder.parent == _own_logs():
+        with _guard:
+            _ended.append(folder)
+            old = _ended.popleft() if len(_ended) > _KEPT else None
+        if old is not None:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _own_logs() -> Path:
+    return process_folder().path / "logs"
 
 
 def log_to_job(record: logging.LogRecord) -> None:
