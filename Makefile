@@ -42,7 +42,7 @@ check: lint ## lint, and the tests that need no Spark: what to run before each c
 	$(PY) -m pytest -q -m "not spark" --ignore=src/penstock/spark
 
 test: lint java ## lint, and all tests; quick ones first, those on Spark last
-	$(PY) -m pytest -q
+	VENV=$(VENV) scripts/run-tests
 
 bench: $(VENV)/.dev java ## measure beside the peers, which it installs (QUICK=1: in some minutes)
 	@for module in $(BENCH); do echo "== $$module"; $(PY) -m $$module $(if $(QUICK),--quick) || exit 1; done

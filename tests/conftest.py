@@ -11,8 +11,9 @@ from types import ModuleType
 import pytest
 
 TESTS = Path(__file__).parent
+SERVICES = TESTS / "services"
 #: What needs Java: Spark sessions, and servers such as Kafka.
-ON_SPARK = {TESTS / "spark", TESTS / "services"}
+ON_SPARK = {TESTS / "spark", SERVICES}
 
 
 class NoSpark:
@@ -31,11 +32,25 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.meta_path.insert(0, NoSpark())
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if ON_SPARK.intersection(item.path.parents):
             item.add_marker(pytest.mark.spark)
-    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+        item.add_marker(pytest.mark.xdist_group(_group(item.path)))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Fast tests first; then those with servers, the longest group that one process must run."""
+    if item.get_closest_marker("spark") is None:
+        return 0
+    return 1 if SERVICES in item.path.parents else 2
+
+
+def _group(path: Path) -> str:
+    """Return what one process runs as a whole: a file; all that shares one set of servers."""
+    return "services" if SERVICES in path.parents else str(path)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
