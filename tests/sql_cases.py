@@ -47,9 +47,10 @@ class Case:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Return the cases of a file. Tables that stand in front of the first case belong to all."""
+    """Return the cases of a file. Tables and settings in front of the first case belong to all."""
     cases: list[Case] = []
     shared: list[CaseTable] = []
+    settings: dict[str, str] = {}
     part = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
@@ -59,6 +60,7 @@ def read_cases(path: Path) -> list[Case]:
             words = {mark.rstrip("] ") for mark in marks}
             compare = next((w for w in ("unordered", "table") if w in words), "changelog")
             cases.append(Case(path.stem, title, compare, "streaming only" in words))
+            cases[-1].settings.update(settings)
             part = ""
         elif match := re.fullmatch(r"table (\w+) \((.*)\)", line):
             table = CaseTable(match[1], match[2])
@@ -66,7 +68,7 @@ def read_cases(path: Path) -> list[Case]:
             part = "table"
         elif line.startswith("set "):
             key, _, value = line[4:].partition(" = ")
-            cases[-1].settings[key] = value
+            (cases[-1].settings if cases else settings)[key] = value
         elif line in ("query", "result"):
             part = line
         elif line.startswith("statement "):

@@ -20,6 +20,7 @@ from penstock.common.option_values import (
     parse_bool,
     parse_duration,
     parse_float,
+    parse_int,
     parse_map,
     parse_memory,
     parse_texts,
@@ -468,6 +469,27 @@ SOURCE_IDLE_TIMEOUT = add_option(
     parse_duration,
     Duration.of_millis(0),
     "after how long a silent split of a table no longer holds watermarks back; `0 ms` never",
+    rank=MORE,
+)
+MINI_BATCH_ENABLED = add_option(
+    "table.exec.mini-batch.enabled", parse_bool, False, "update by mini-batches of rows", rank=MORE
+)
+MINI_BATCH_LATENCY = add_option(
+    "table.exec.mini-batch.allow-latency",
+    parse_duration,
+    Duration.of_millis(0),
+    "must be set with it; a mini-batch never waits longer than for the end of the batch",
+    rank=MORE,
+)
+MINI_BATCH_SIZE = add_option(
+    "table.exec.mini-batch.size", parse_int, -1, "rows of one in a subtask; must be set", rank=MORE
+)
+AGG_PHASE_STRATEGY = add_option(
+    "table.optimizer.agg-phase-strategy",
+    one_of("AUTO", "ONE_PHASE", "TWO_PHASE"),
+    "AUTO",
+    "with mini-batches, whether aggregates are also made in front of the exchange; `AUTO`: where "
+    "they can be",
     rank=MORE,
 )
 SQL_DIALECT = add_option(

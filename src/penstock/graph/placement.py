@@ -13,7 +13,7 @@ from penstock.errors import GraphError
 from penstock.graph.declared_types import Converter, make_converter
 from penstock.graph.job_graph import JobVertex, build_job_graph
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator, name_edge
-from penstock.graph.specs import Forward
+from penstock.graph.specs import Forward, Hash
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 #: Operator and edge ids travel as two bytes in every envelope.
@@ -68,7 +68,8 @@ def _assign_levels(graph: StreamGraph) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _exchanges(edge: StreamEdge) -> int:
-    return 0 if isinstance(edge.partitioner, Forward) else 1
+    how = edge.partitioner
+    return 0 if isinstance(how, Forward) or (isinstance(how, Hash) and how.settled) else 1
 
 
 def _edge_names(graph: StreamGraph) -> dict[int, str]:

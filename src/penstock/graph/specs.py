@@ -225,6 +225,8 @@ class Forward(Partitioner):
 @dataclass(frozen=True)
 class Hash(Partitioner):
     key_selector: UserFunction | SelectsKey  # value -> key
+    #: Whether records are in the slot of their key already, having come there under an equal one.
+    settled: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from penstock.errors import GraphError
 from penstock.graph.specs import (
     CallSite,
     Forward,
+    Hash,
     OperatorSpec,
     Partitioner,
     Rebalance,
@@ -266,6 +267,9 @@ def _choose_partitioner(
 ) -> Partitioner:
     if wanted is None:
         return Forward() if source.parallelism == target.parallelism else Rebalance()
+    if isinstance(wanted, Hash) and wanted.settled:
+        here, there = ((node.parallelism, node.max_parallelism) for node in (source, target))
+        return wanted if here == there else replace(wanted, settled=False)
     if isinstance(wanted, Forward) and source.parallelism != target.parallelism:
         raise GraphError(
             "forward partitioning does not allow a change of parallelism",

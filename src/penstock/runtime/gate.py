@@ -40,9 +40,14 @@ class Gate:
         # A channel that comes back from idleness counts again once it has caught up.
         self._aligned = [True] * len(channels)
         self._ended = [False] * len(channels)
+        # Whether the operator's watermark is known to be the minimum. A channel that comes back
+        # may be ahead of it, and alone: the next watermark, whoever's, tells the operator.
+        self._is_minimum = True
         self.watermark = MIN_WATERMARK
         self.idle = False
         self.finished = False
+        if len(channels) == 1:
+            self.advance = self._advance_only  # type: ignore[method-assign]
 
     def advance(self, channel: Channel, watermark: int) -> None:
         """Take a watermark of one channel; what an idle one says does not count."""
@@ -51,13 +56,22 @@ class Gate:
         if watermark <= before or not self._active[i]:
             return
         self._watermarks[i] = watermark
-        if not self._aligned[i]:
-            if watermark < self.watermark:
-                return
+        if not self._aligned[i] and watermark >= self.watermark:
             self._aligned[i] = True
-        elif before > self.watermark:
+        elif self._is_minimum and (before > self.watermark or not self._aligned[i]):
             return  # others hold the minimum back
         self._rise_to_minimum()
+
+    def _advance_only(self, channel: Channel, watermark: int) -> None:
+        """Do the same where there is one channel: nobody else has a say.
+
+        Most gates are between operators of one task, and a watermark may follow every record.
+        """
+        if watermark > self._watermarks[0] and self._active[0]:
+            self._watermarks[0] = watermark
+            if watermark > self.watermark:
+                self.watermark = watermark
+                self._operator.advance_watermark(watermark)
 
     def set_idle(self, channel: Channel, idle: bool) -> None:
         """Learn that a channel has nothing to say, or has something to say again."""
@@ -66,6 +80,7 @@ class Gate:
             return
         self._active[i] = not idle
         self._aligned[i] = not idle and self._watermarks[i] >= self.watermark
+        self._is_minimum = False
         if idle and self._watermarks[i] == self.watermark:
             if any(self._active):
                 self._rise_to_minimum()
@@ -96,8 +111,9 @@ class Gate:
         return all(self._ended[i] for (edge, _), i in self._index.items() if edge in edges)
 
     def _rise_to_minimum(self) -> None:
-        if len(self._watermarks) == 1 and self._aligned[0]:
-            self._rise(self._watermarks[0])
+        self._is_minimum = True
+        if all(self._aligned):
+            self._rise(min(self._watermarks))
             return
         aligned = zip(self._watermarks, self._aligned, strict=True)
         marks = [watermark for watermark, counts in aligned if counts]
@@ -120,3 +136,4 @@ class Gate:
         lists = map(list, snapshot[:4])
         self._watermarks, self._active, self._aligned, self._ended = lists
         self.watermark, self.idle, self.finished = snapshot[4:]
+        self._is_minimum = False

@@ -177,6 +177,9 @@ class Output:
         #: Whether an operator of the same task is handed the very objects that are emitted.
         self.local = any(isinstance(consumer, LocalConsumer) for consumer in main)
         self._all = [*main, *(consumer for group in sides.values() for consumer in group)]
+        if len(self._all) == 1:
+            # A watermark may follow every record: it goes straight to the only one.
+            self.watermark = self._all[0].watermark  # type: ignore[method-assign]
 
     def _counted(
         self, tag: str | None, counted: Collection[str | None], takers: _Takers

@@ -15,8 +15,9 @@ from typing import Any
 
 import cloudpickle
 
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.graph.plan import ExecutionPlan, PlanEdge, PlanOperator
+from penstock.graph.specs import Hash
 from penstock.runtime.build import OPERATORS
 from penstock.runtime.codec import PROTOCOL
 from penstock.runtime.context import OperatorRuntimeContext
@@ -33,6 +34,7 @@ from penstock.runtime.envelope import (
 from penstock.runtime.exchange import ExchangeWriter, make_writer, senders_to
 from penstock.runtime.failure import describe
 from penstock.runtime.gate import Channel, Gate
+from penstock.runtime.keyed_calls import KeyedCalls
 from penstock.runtime.meter import Meter, encode
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.sink import SinkOperator
@@ -54,18 +56,18 @@ class Task:
     """The operators of one subtask.
 
     :param operators: those that run here, in topological order.
-    :param place: what the coordinator knows the task by when it asks for a batch at some time.
+    :param address: what the coordinator knows the task by when it asks for a batch at some time.
     """
 
     def __init__(
         self, plan: ExecutionPlan, operators: list[PlanOperator], level: int, subtask: int,
-        place: tuple[int, int],
+        address: tuple[int, int],
     ) -> None:  # fmt: skip
         self.subtask = subtask
         self.scope = Scope()
         self.outbox = Outbox(level, subtask)
         self._plan = plan
-        self._place = place
+        self._address = address
         self._by_id = {op.id: op for op in plan.operators}
         self._writers: dict[int, ExchangeWriter] = {}
         self._saved: dict[Any, bytes] = {}
@@ -138,7 +140,10 @@ class Task:
             self._writers[edge.id] = writer
             return writer
         receiver, gate = self._operator[edge.target], self._gates[edge.target]
-        if edge.input_index == 0:
+        if isinstance(edge.partitioner, Hash):
+            keyed = KeyedCalls(receiver, edge.input_index, edge.partitioner)
+            process, process_all = keyed.process, keyed.process_all
+        elif edge.input_index == 0:
             process, process_all = receiver.process, receiver.process_all
         else:
             process, process_all = receiver.process2, receiver.process_all2
@@ -216,6 +221,9 @@ class Task:
                 if position > start:
                     self._records(operator, edge.input_index, chunk, start, position)
                     start = position
+                if watermark == MAX_WATERMARK:
+                    # A timer that was set for a time that has come is due before the input ends.
+                    self._fire_processing_timers()
                 gate.advance(channel, watermark)
             self._records(operator, edge.input_index, chunk, start, len(chunk.values))
             if chunk.ended:
@@ -283,7 +291,7 @@ class Task:
         next_timer = min((time for time in due if time is not None), default=None)
         if next_timer != self._reported_timer:
             self._reported_timer = next_timer
-            self.outbox.send_to_sink(TIMER, *self._place, pickle.dumps(next_timer))
+            self.outbox.send_to_sink(TIMER, *self._address, pickle.dumps(next_timer))
         for operator in self._working:
             context, plan = operator.context, operator.plan
             counts = (ACCUMULATORS, context.dump_accumulators()), (METRICS, context.read_metrics())
@@ -302,7 +310,7 @@ class Task:
         """
         if not self._closed:
             body = pickle.dumps(encode(self.meter.end(written, weight)), PROTOCOL)
-            self.outbox.send_to_sink(COUNTS, *self._place, body)
+            self.outbox.send_to_sink(COUNTS, *self._address, body)
 
     # --- state ----------------------------------------------------------------------------
 

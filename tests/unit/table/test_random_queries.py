@@ -64,7 +64,7 @@ def _grouped(draw: st.DrawFn) -> str:
     return f"SELECT b, {first} AS p, {second} AS q FROM {source} GROUP BY b{having}"
 
 
-_OUTER = ["COUNT(*), MAX(p)", "MIN(q), SUM(p)", "COUNT(DISTINCT p)"]
+_OUTER = ["COUNT(*), MAX(p)", "MIN(q), SUM(p)", "COUNT(DISTINCT p)", "MAX(q), SUM(DISTINCT q)"]
 _SOLE_ROWS = tuple(f"SELECT {outer} FROM" for outer in _OUTER)
 
 
@@ -72,6 +72,10 @@ _SOLE_ROWS = tuple(f"SELECT {outer} FROM" for outer in _OUTER)
 def _nested(draw: st.DrawFn) -> str:
     inner = draw(_grouped())
     outer = draw(st.sampled_from(_OUTER))
+    if draw(st.booleans()):
+        # Rows move from group to group when what they are grouped by changes.
+        key = draw(st.sampled_from(["p", "q", "p - q"]))
+        return f"SELECT {key}, {outer} FROM ({inner}) AS g GROUP BY {key}"
     return f"SELECT {outer} FROM ({inner}) AS g"
 
 
@@ -163,10 +167,19 @@ _query = st.one_of(
 )  # fmt: skip
 
 
-def _environment(rows: dict[str, list[Any]], *, batch: bool) -> TableEnvironment:
+def _environment(
+    rows: dict[str, list[Any]], *, batch: bool, mini_batch: tuple[int, str] | None = None
+) -> TableEnvironment:
     settings = EnvironmentSettings.new_instance()
     t_env = TableEnvironment.create((settings.in_batch_mode() if batch else settings).build())
-    t_env.get_config().set("execution.target", "in-process").set("parallelism.default", "2")
+    config = t_env.get_config()
+    config.set("execution.target", "in-process").set("parallelism.default", "2")
+    if mini_batch is not None:
+        size, phases = mini_batch
+        config.set("table.exec.mini-batch.enabled", "true")
+        config.set("table.exec.mini-batch.allow-latency", "1 s")
+        config.set("table.exec.mini-batch.size", str(size))
+        config.set("table.optimizer.agg-phase-strategy", phases)
     for name, values in rows.items():
         t_env.create_temporary_view(name, t_env.from_elements(values, _ROW))
     return t_env
@@ -215,12 +228,34 @@ _folders = itertools.count()
 def test_every_cut_gives_the_table_that_sqlite_gives(
     query: str, t: list[Any], u: list[Any], cuts: int, tmp_path: Path
 ) -> None:
+    _compare_with_sqlite(query, t, u, cuts, tmp_path)
+
+
+@settings(
+    max_examples=120, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(
+    query=st.one_of(_grouped(), _nested(), _joined(), _joined_changes(), _combined_changes()),
+    t=_rows, u=_rows, cuts=st.integers(1, 4),
+    mini_batch=st.tuples(st.integers(1, 5), st.sampled_from(["ONE_PHASE", "TWO_PHASE"])),
+)  # fmt: skip
+def test_mini_batches_give_the_table_that_sqlite_gives(
+    query: str, t: list[Any], u: list[Any], cuts: int, mini_batch: tuple[int, str], tmp_path: Path
+) -> None:
+    _compare_with_sqlite(query, t, u, cuts, tmp_path, mini_batch)
+
+
+def _compare_with_sqlite(
+    query: str, t: list[Any], u: list[Any], cuts: int, tmp_path: Path,
+    mini_batch: tuple[int, str] | None = None,
+) -> None:  # fmt: skip
     rows = {"t": t, "u": u}
     # An aggregate without keys has a row from the first that comes on, in SQLite from the start.
     assume(u or "SELECT MAX(b)" not in query)
     expected = _judged(query, rows)
-    changes = _run(_environment(rows, batch=False), query, tmp_path / str(next(_folders)), cuts)
-    table = _applied(changes)
+    t_env = _environment(rows, batch=False, mini_batch=mini_batch)
+    table = _applied(_run(t_env, query, tmp_path / str(next(_folders)), cuts))
     if not table and query.startswith(_SOLE_ROWS):
         # Without rows, a streaming aggregate without keys has sent nothing.
         assert sum(expected.values()) == 1

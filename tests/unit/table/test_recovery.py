@@ -23,11 +23,18 @@ RIGHT = "".join(f"{i % 5},{i * 10},2024-01-01 00:00:{i * 2:02d}\n" for i in rang
 QUERIES = {
     "aggregate": "SELECT k, COUNT(*) AS c, SUM(v) AS s, COUNT(DISTINCT v) AS d FROM l GROUP BY k",
     "join": "SELECT l.k, l.v, r.w FROM l LEFT JOIN r ON l.k = r.k AND l.v < r.w",
+    "aggregate of a join": "SELECT k, COUNT(*) AS c, SUM(w) AS s FROM (SELECT l.k, r.w FROM l "
+    "LEFT JOIN r ON l.k = r.k AND l.v < r.w) GROUP BY k",
     "top-n": "SELECT k, v, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) "
     "AS n FROM l) WHERE n <= 2",
     "temporal join": "SELECT l.v, r.w FROM l JOIN r FOR SYSTEM_TIME AS OF l.lt ON l.k = r.k",
     "window": "SELECT k, window_end, SUM(v) FROM TUMBLE(TABLE l, DESCRIPTOR(lt), "
     "INTERVAL '10' SECOND) GROUP BY k, window_start, window_end",
+    "hop": "SELECT k, window_end, SUM(v), COUNT(DISTINCT v) FROM HOP(TABLE l, DESCRIPTOR(lt), "
+    "INTERVAL '5' SECOND, INTERVAL '15' SECOND) GROUP BY k, window_start, window_end",
+    "cumulate": "SELECT k, window_end, SUM(v), COUNT(DISTINCT v) FROM CUMULATE(TABLE l, "
+    "DESCRIPTOR(lt), INTERVAL '5' SECOND, INTERVAL '15' SECOND) GROUP BY k, window_start, "
+    "window_end",
     "session": "SELECT window_start, COUNT(*) FROM SESSION(TABLE l, DESCRIPTOR(lt), "
     "INTERVAL '5' SECOND) GROUP BY window_start, window_end",
     "over": "SELECT v, SUM(v) OVER (PARTITION BY k ORDER BY lt ROWS BETWEEN 2 PRECEDING AND "
@@ -35,13 +42,22 @@ QUERIES = {
     "match": "SELECT * FROM l MATCH_RECOGNIZE (PARTITION BY k ORDER BY lt MEASURES FIRST(a.v) AS f,"
     " SUM(a.v) AS s, b.v AS v AFTER MATCH SKIP TO NEXT ROW PATTERN (a+ b) "
     "WITHIN INTERVAL '20' SECOND DEFINE a AS SUM(a.v) < 40, b AS b.v > LAST(a.v)) AS m",
+    "mini-batches": "SELECT c, COUNT(*), MAX(s), COUNT(DISTINCT s) FROM (SELECT k, COUNT(*) AS c, "
+    "SUM(DISTINCT v) AS s, LAST_VALUE(v) AS x FROM l GROUP BY k) GROUP BY c",
+    "mini-batches in two phases": "SELECT c, COUNT(*), MAX(s), COUNT(DISTINCT s) FROM (SELECT k, "
+    "COUNT(*) AS c, SUM(DISTINCT v) AS s FROM l GROUP BY k) GROUP BY c",
 }
+_BUNDLED = [query for name, query in QUERIES.items() if name.startswith("mini-batches")]
 
 
 def _planned(query: str, folder: Path, parallelism: int = 2) -> tuple[ExecutionPlan, Collector]:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("execution.target", "in-process")
     t_env.get_config().set("parallelism.default", str(parallelism))
+    if query in _BUNDLED:
+        t_env.get_config().set("table.exec.mini-batch.enabled", "true")
+        t_env.get_config().set("table.exec.mini-batch.allow-latency", "1 s")
+        t_env.get_config().set("table.exec.mini-batch.size", "4")
     tables = {
         "l": ("k INT, v INT, lt TIMESTAMP(3), WATERMARK FOR lt AS lt", LEFT),
         "r": ("k INT, w INT, rt TIMESTAMP(3), PRIMARY KEY (k) NOT ENFORCED, "

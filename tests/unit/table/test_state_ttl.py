@@ -14,11 +14,17 @@ from penstock.graph.transformations import OperatorTransformation
 from penstock.table import EnvironmentSettings, TableEnvironment
 from penstock.testing.local_executor import LocalJob
 
+MINI_BATCHES = {"enabled": "true", "allow-latency": "1 s", "size": "10"}
 
-def _changes(query: str, ttl: str, folder: Path, step: int) -> list[str]:
+
+def _changes(
+    query: str, ttl: str, folder: Path, step: int, mini_batch: dict[str, str] | None = None
+) -> list[str]:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("execution.target", "in-process").set("parallelism.default", "1")
     t_env.get_config().set("table.exec.state.ttl", ttl)
+    for name, value in (mini_batch or {}).items():
+        t_env.get_config().set(f"table.exec.mini-batch.{name}", value)
     rows = [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     t_env.create_temporary_view("t", t_env.from_elements(rows, ["k", "v"]))
     planner = t_env._planner
@@ -43,8 +49,11 @@ def _changes(query: str, ttl: str, folder: Path, step: int) -> list[str]:
 GROUPED = "SELECT k, COUNT(*) AS c FROM t GROUP BY k"
 
 
-def test_a_group_that_was_silent_begins_anew(tmp_path: Path) -> None:
-    assert _changes(GROUPED, "5 s", tmp_path, step=10_000) == [
+@pytest.mark.parametrize("mini_batch", [None, MINI_BATCHES], ids=["rows", "mini-batches"])
+def test_a_group_that_was_silent_begins_anew(
+    tmp_path: Path, mini_batch: dict[str, str] | None
+) -> None:
+    assert _changes(GROUPED, "5 s", tmp_path, 10_000, mini_batch) == [
         "+I('a', 1)", "+I('b', 1)", "+I('a', 1)", "+I('b', 1)",
     ]  # fmt: skip
 

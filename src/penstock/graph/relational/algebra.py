@@ -79,6 +79,10 @@ class Node:
         """Return the node's own parameters as text, for plans."""
         return ""
 
+    def found(self) -> str:
+        """Return what planning has found out, as text: shown, and no part of what the node is."""
+        return ""
+
     def title(self) -> str:
         """Return the node's name in plans."""
         return type(self).__name__
@@ -93,6 +97,12 @@ class Scan(Node):
 
     def describe(self) -> str:
         return f"table=[{self.table.name}], fields=[{', '.join(self.names())}]"
+
+    def found(self) -> str:
+        chosen = getattr(self.table, "chosen", None)
+        if chosen is None:
+            return ""
+        return f"partitions=[{', '.join('/'.join(map(str, values)) for values in chosen)}]"
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,10 @@ def kinds_of(node: a.Node) -> frozenset[str]:
         return frozenset(getattr(node.table, "kinds", INSERTS))
     if isinstance(node, a.Aggregate):
         return frozenset("IU") if below[0] == INSERTS else ALL
+    if isinstance(node, p.LocalAggregate):
+        return INSERTS
+    if isinstance(node, p.GlobalAggregate):
+        return frozenset("IU") if kinds_of(node.input.input) == INSERTS else ALL
     if isinstance(node, p.Rank | a.SetOperation | p.ChangelogNormalize):
         return ALL
     if isinstance(node, p.Deduplicate):
@@ -71,6 +75,7 @@ def kinds_of(node: a.Node) -> frozenset[str]:
 
 _INSERT_ONLY: tuple[Any, ...] = (
     p.WindowAggregate,
+    p.SlicedAggregate,
     a.WindowTable,
     p.WindowRank,
     p.WindowJoin,

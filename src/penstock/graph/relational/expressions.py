@@ -306,6 +306,12 @@ class AggregateCall:
         """The function's name."""
         return self.function if isinstance(self.function, str) else self.function.name
 
+    def inputs(self) -> set[int]:
+        """Return the columns that the call reads."""
+        exprs = [*self.args, *([self.filter] if self.filter is not None else [])]
+        exprs += [key.operand for key in self.order_by]
+        return {i for expr in exprs for i in expr.inputs()}
+
     def map(self, change: Callable[[Expr], Expr]) -> AggregateCall:
         """Return the call with `change` applied to arguments and filter."""
         kept = None if self.filter is None else change(self.filter)

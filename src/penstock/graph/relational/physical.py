@@ -54,6 +54,43 @@ class Deduplicate(Node):
 
 
 @dataclass(frozen=True)
+class LocalAggregate(Node):
+    """The first phase of an aggregate: accumulators of the rows of one subtask, by group."""
+
+    input: Node
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+
+    def title(self) -> str:
+        return "LocalGroupAggregate"
+
+    def describe(self) -> str:
+        return show_aggregate(self)
+
+
+@dataclass(frozen=True)
+class GlobalAggregate(Node):
+    """The second phase: accumulators of a group merged. `calls` are over the first phase's input.
+
+    The first columns of its input are the keys.
+    """
+
+    input: LocalAggregate
+    calls: tuple[AggregateCall, ...]
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Positions of the group's columns in the input."""
+        return tuple(range(len(self.input.keys)))
+
+    def title(self) -> str:
+        return "GlobalGroupAggregate"
+
+    def describe(self) -> str:
+        return show_aggregate(self)
+
+
+@dataclass(frozen=True)
 class WindowAggregate(Node):
     """An aggregate whose keys are the bounds of a window, among others: final when it ends.
 
@@ -71,6 +108,36 @@ class WindowAggregate(Node):
 
     def describe(self) -> str:
         return f"{show_aggregate(self)}, window=[{self.window}]"
+
+
+#: Places of a window's bounds behind the keys of a group, counted from the end.
+WINDOW_START, WINDOW_END, WINDOW_TIME = -3, -2, -1
+
+
+@dataclass(frozen=True)
+class SlicedAggregate(Node):
+    """An aggregate of windows that overlap: a row is in one slice, which several windows share.
+
+    The input's rows have no bounds of windows. `columns` says what the result begins with:
+    positions among the keys, or `WINDOW_START`, `WINDOW_END` and `WINDOW_TIME`.
+    """
+
+    input: Node
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    window: WindowSpecification
+    columns: tuple[int, ...]
+
+    def title(self) -> str:
+        return "WindowAggregate"
+
+    def describe(self) -> str:
+        names = self.names()
+        calls = [f"{c} AS {n}" for c, n in zip(self.calls, names[len(self.columns) :], strict=True)]
+        by = ", ".join(self.input.names()[key] for key in self.keys)
+        select = ", ".join([*names[: len(self.columns)], *calls])
+        group = f"groupBy=[{by}], " if by else ""
+        return f"{group}select=[{select}], window=[{self.window}], slices=[{self.window.slide} ms]"
 
 
 @dataclass(frozen=True)
@@ -112,7 +179,7 @@ class WindowJoin(Node):
         return replace(self, left=inputs[0], right=inputs[1])
 
     def describe(self) -> str:
-        return f"joinType=[{self.kind}], where=[{self.condition}]"
+        return f"joinType=[{self.kind}], {_show_keys(self)}"
 
 
 @dataclass(frozen=True)
@@ -140,7 +207,7 @@ class IntervalJoin(Node):
     def describe(self) -> str:
         return (
             f"joinType=[{self.kind}], leftLowerBound={self.lower}, leftUpperBound={self.upper}, "
-            f"where=[{self.condition}]"
+            f"{_show_keys(self)}"
         )
 
 
@@ -168,12 +235,7 @@ class EquiJoin(Node):
         return replace(self, left=inputs[0], right=inputs[1])
 
     def describe(self) -> str:
-        pairs = " AND ".join(
-            f"{self.left.names()[a]} = {self.right.names()[b]}"
-            for a, b in zip(self.left_keys, self.right_keys, strict=True)
-        )
-        rest = "" if self.condition is None else f", filter=[{self.condition}]"
-        return f"joinType=[{self.kind}], where=[{pairs or 'true'}]{rest}"
+        return f"joinType=[{self.kind}], {_show_keys(self)}"
 
 
 @dataclass(frozen=True)
@@ -201,11 +263,7 @@ class TemporalJoin(Node):
         return "LookupJoin" if self.lookup is not None else "TemporalJoin"
 
     def describe(self) -> str:
-        pairs = " AND ".join(
-            f"{self.left.names()[a]} = {self.right.names()[b]}"
-            for a, b in zip(self.left_keys, self.right_keys, strict=True)
-        )
-        return f"joinType=[{self.kind}], where=[{pairs}]"
+        return f"joinType=[{self.kind}], {_show_keys(self)}"
 
 
 @dataclass(frozen=True)
@@ -230,3 +288,12 @@ class ChangelogNormalize(Node):
 
     def describe(self) -> str:
         return f"key=[{', '.join(self.input.names()[i] for i in self.keys)}]"
+
+
+def _show_keys(node: WindowJoin | IntervalJoin | EquiJoin | TemporalJoin) -> str:
+    """Return the keys of a join as text, with what else is asked of a pair."""
+    left, right = node.left.names(), node.right.names()
+    pairs = zip(node.left_keys, node.right_keys, strict=True)
+    keys = " AND ".join(f"{left[a]} = {right[b]}" for a, b in pairs)
+    rest = "" if node.condition is None else f", filter=[{node.condition}]"
+    return f"where=[{keys or 'true'}]{rest}"

@@ -38,6 +38,29 @@ class GroupAggregateSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class BundleAggregateSpec(OperatorSpec):
+    """A grouped aggregate that sends one change a key and mini-batch.
+
+    `gather(keys, rows, data, before, thaw, Frozen)` and `send(data, changed, before)`.
+
+    :param size: rows of a mini-batch in a subtask, at most; it ends with the batch at the latest.
+    """
+
+    program: Program
+    size: int
+    ttl: int = 0  # milliseconds; 0: kept for ever
+    keyed = True
+
+
+@dataclass(frozen=True)
+class LocalAggregateSpec(OperatorSpec):
+    """Accumulators by group in front of an exchange: `fold(rows, held)` and `send(held)`."""
+
+    program: Program
+    size: int
+
+
+@dataclass(frozen=True)
 class WatermarkSpec(OperatorSpec):
     """Watermarks from rows: `calc(rows)` gives the watermark of each as a timestamp."""
 
@@ -80,6 +103,42 @@ class WindowAggregateSpec(OperatorSpec):
     program: Program
     columns: tuple[int, ...]
     end: int
+    proctime: bool
+    zone: str | None
+    keyed = True
+
+
+@dataclass(frozen=True)
+class SliceSpec(OperatorSpec):
+    """Put the begin of a row's slice behind its columns, in milliseconds on the wall.
+
+    :param width: how many columns are kept; the time may be one that nobody else reads.
+    """
+
+    time: int
+    width: int
+    step: int
+    offset: int
+    proctime: bool
+    zone: str | None
+
+
+@dataclass(frozen=True)
+class SlicedWindowSpec(OperatorSpec):
+    """Aggregates of HOP or CUMULATE windows from slices that the windows share.
+
+    :param keys: how many columns the key has.
+    :param columns: what the result begins with: positions in the key, or of a bound from the end.
+    :param step: the length of a slice, whose begin is the last column of a row.
+    """
+
+    program: Program
+    kind: str
+    keys: int
+    columns: tuple[int, ...]
+    size: int
+    step: int
+    offset: int
     proctime: bool
     zone: str | None
     keyed = True
@@ -131,6 +190,13 @@ class DeduplicateSpec(OperatorSpec):
     update_before: bool
     ttl: int = 0
     keyed = True
+
+
+@dataclass(frozen=True)
+class BundleDeduplicateSpec(DeduplicateSpec):
+    """The last row a key by arrival, told once a mini-batch of `size` rows."""
+
+    size: int = 1
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from penstock.graph.relational import physical as p
 from penstock.graph.relational import specs as s
 from penstock.graph.relational.changelog import INSERTS, Changes, kinds_of
 from penstock.graph.relational.codegen.aggregates import aggregate_program, group_program
+from penstock.graph.relational.codegen.bundles import bundle_program, merge_program, partial_program
 from penstock.graph.relational.codegen.chunks import calc, condition
 from penstock.graph.relational.codegen.rows import order_program
 from penstock.graph.relational.expressions import Call, InputRef
@@ -101,17 +102,56 @@ def translate_union(translator: Translator, node: a.Union, before: bool) -> Tran
 
 
 def translate_aggregate(translator: Translator, node: a.Aggregate, before: bool) -> Translated:
-    """Aggregate groups."""
+    """Aggregate groups: every row, or every mini-batch, updates the results."""
     source = translator.translate(node.input, True)
-    program = group_program(
-        len(node.keys), node.calls, len(node.input.schema.fields),
-        retract=source.has_kinds, update_before=before,
-        always_send=translator.settings.state_ttl > 0, zone=translator.settings.zone,
-        steady=steady_calls(node),
-    )  # fmt: skip
-    spec = s.GroupAggregateSpec(program, not node.keys, translator.settings.state_ttl)
+    settings = translator.settings
+    width, steady = len(node.input.schema.fields), steady_calls(node)
+    spec: Any
+    if not settings.mini_batch:
+        program = group_program(
+            len(node.keys), node.calls, width, retract=source.has_kinds, update_before=before,
+            always_send=settings.state_ttl > 0, zone=settings.zone, steady=steady,
+        )  # fmt: skip
+        spec = s.GroupAggregateSpec(program, not node.keys, settings.state_ttl)
+    else:
+        program = bundle_program(
+            len(node.keys), node.calls, width, retract=source.has_kinds, update_before=before,
+            zone=settings.zone, steady=steady,
+        )  # fmt: skip
+        spec = s.BundleAggregateSpec(program, settings.mini_batch, settings.state_ttl)
     keyed = translator.keyed(source.source, node.keys)
     operator = translator.add(node, spec, [keyed], single=not node.keys, name="GroupAggregate")
+    return Translated(operator, Changes(kinds_of(node), before))
+
+
+def translate_local_aggregate(
+    translator: Translator, node: p.LocalAggregate, before: bool
+) -> Translated:
+    """Make accumulators of the rows of each subtask."""
+    source = translator.translate(node.input, True)
+    settings = translator.settings
+    program = partial_program(
+        node.keys, node.calls, len(node.input.schema.fields), retract=source.has_kinds,
+        zone=settings.zone, steady=steady_calls(node),
+    )  # fmt: skip
+    spec = s.LocalAggregateSpec(program, settings.mini_batch)
+    operator = translator.add(node, spec, [source.source], changes=source.has_kinds)
+    return Translated(operator, Changes(kinds_of(node)))
+
+
+def translate_global_aggregate(
+    translator: Translator, node: p.GlobalAggregate, before: bool
+) -> Translated:
+    """Merge the accumulators of each group."""
+    source = translator.translate(node.input)
+    settings = translator.settings
+    program = merge_program(
+        len(node.keys), node.calls, retract=kinds_of(node.input.input) != INSERTS,
+        update_before=before, zone=settings.zone, steady=steady_calls(node.input),
+    )  # fmt: skip
+    spec = s.BundleAggregateSpec(program, settings.mini_batch, settings.state_ttl)
+    keyed = translator.keyed(source.source, node.keys)
+    operator = translator.add(node, spec, [keyed], single=not node.keys)
     return Translated(operator, Changes(kinds_of(node), before))
 
 
@@ -152,9 +192,35 @@ def translate_window_aggregate(
     return Translated(operator, Changes(kinds_of(node)))
 
 
+def translate_sliced_aggregate(
+    translator: Translator, node: p.SlicedAggregate, before: bool
+) -> Translated:
+    """Aggregate windows that share slices."""
+    changes = Changes(kinds_of(node))
+    source = translator.translate(node.input)
+    window = node.window
+    zone = translator.zone_of(node.input.schema.fields[window.time].type)
+    proctime = window.domain == "proctime"
+    width = len(node.input.schema.fields)
+    read = {*node.keys, *(i for call in node.calls for i in call.inputs())}
+    if window.time == width - 1 and window.time not in read:
+        width -= 1  # a time takes much longer to travel than a number does
+    slices = s.SliceSpec(window.time, width, window.slide, window.offset, proctime, zone)
+    sliced = translator.add(node, slices, [source.source], name="WindowSlices")
+    program = aggregate_program(
+        node.calls, retract=False, merges=True, zone=translator.settings.zone
+    )
+    spec = s.SlicedWindowSpec(
+        program, window.kind, len(node.keys), node.columns, window.size, window.slide,
+        window.offset, proctime, zone,
+    )  # fmt: skip
+    keyed = translator.keyed(sliced, node.keys, node.input)
+    return Translated(translator.add(node, spec, [keyed], single=not node.keys), changes)
+
+
 def _window_zone(translator: Translator, node: a.Node) -> str | None:
     for below in node.walk():
-        if isinstance(below, a.WindowTable):
+        if isinstance(below, a.WindowTable | p.SlicedAggregate):
             return translator.zone_of(below.input.schema.fields[below.window.time].type)
     return None
 
@@ -203,9 +269,12 @@ def translate_deduplicate(translator: Translator, node: p.Deduplicate, before: b
     changes = Changes(kinds_of(node), before)
     source = translator.translate(node.input)
     time = None if node.domain == "proctime" else node.time
-    spec: Any = s.DeduplicateSpec(
-        len(node.schema.fields), node.keep_last, time, before, translator.settings.state_ttl
-    )
+    settings, width = translator.settings, len(node.schema.fields)
+    spec: Any = s.DeduplicateSpec(width, node.keep_last, time, before, settings.state_ttl)
+    if time is None and node.keep_last and settings.mini_batch:
+        spec = s.BundleDeduplicateSpec(
+            width, True, None, before, settings.state_ttl, settings.mini_batch
+        )
     if time is not None and not node.keep_last:
         spec = s.FirstRowSpec(time)
     keyed = translator.keyed(source.source, node.keys)
@@ -269,8 +338,11 @@ RULES: dict[type, Rule] = {
     a.Expand: translate_expand,
     a.Union: translate_union,
     a.Aggregate: translate_aggregate,
+    p.LocalAggregate: translate_local_aggregate,
+    p.GlobalAggregate: translate_global_aggregate,
     a.WindowTable: translate_window_table,
     p.WindowAggregate: translate_window_aggregate,
+    p.SlicedAggregate: translate_sliced_aggregate,
     p.EquiJoin: translate_join,
     p.Rank: translate_rank,
     p.Deduplicate: translate_deduplicate,

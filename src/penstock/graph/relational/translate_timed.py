@@ -14,7 +14,7 @@ from penstock.graph.relational.codegen.aggregates import aggregate_program
 from penstock.graph.relational.codegen.chunks import calc, condition
 from penstock.graph.relational.codegen.program import Program
 from penstock.graph.relational.codegen.rows import order_program
-from penstock.graph.relational.expressions import Expr, InputRef, OverCall
+from penstock.graph.relational.expressions import AggregateCall, Expr, InputRef, OverCall
 from penstock.graph.relational.matching import Reading
 from penstock.graph.relational.translator import Rule, Translated, Translator
 from penstock.graph.relational.types import (
@@ -106,13 +106,24 @@ def _over_spec(
     if preceding is not None and not isinstance(preceding, int):
         preceding = round(preceding.total_seconds() * 1000)
     program = aggregate_program(
-        [call.aggregate for call in calls],
+        [_in_order(call) for call in calls],
         retract=preceding is not None,
         zone=translator.settings.zone,
     )
     proctime = kind.attribute is TimeAttribute.PROCTIME
     time = None if proctime else _column(operand)
     return s.OverSpec(program, time, frame.unit, preceding), keys
+
+
+def _in_order(call: OverCall) -> AggregateCall:
+    """Return the aggregate of rows in order; ranks are told by what rows are ordered by."""
+    aggregate = call.aggregate
+    if aggregate.name == "ROW_NUMBER":
+        return replace(aggregate, function="COUNT")
+    if aggregate.name in ("RANK", "DENSE_RANK"):
+        args = (call.order_by[0].operand,)
+        return replace(aggregate, function=f"${aggregate.name}", args=args)
+    return aggregate
 
 
 def _column(expr: Expr) -> int:

@@ -13,6 +13,7 @@ from penstock.errors import ValidationError
 from penstock.graph.relational import algebra as a
 from penstock.graph.relational.changelog import Changes
 from penstock.graph.relational.codegen.chunks import Session
+from penstock.graph.relational.distribution import parted_by
 from penstock.graph.relational.types import LocalZonedTimestampType, LogicalType
 from penstock.graph.specs import Hash, OperatorSpec
 from penstock.graph.transformations import (
@@ -38,6 +39,8 @@ class TranslationSettings:
     zone: str = "UTC"
     batch: bool = False
     state_ttl: int = 0  # milliseconds; 0: state is kept for ever
+    mini_batch: int = 0  # rows of a mini-batch; 0: every row updates results
+    two_phase: bool = False  # whether aggregates are made in front of the exchange as well
     idle_timeout: int = 0  # milliseconds; 0: a silent source holds watermarks back
     add_operator: Callable[[OperatorTransformation], None] = lambda operator: None
 
@@ -63,12 +66,13 @@ class Translator:
         self.settings = settings
         self.session = Session(settings.zone)
         self._done: dict[tuple[a.Node, bool], Translated] = {}
+        self._nodes: dict[int, a.Node] = {}  # by the transformation that has a node's rows
         self._uids: dict[str, int] = {}
         self.added: list[OperatorTransformation] = []
         #: How scans make watermarks, for tables that make them by split.
         self.strategies: dict[a.Node, WatermarkStrategy] = {}
-        #: Filled while translating, for `explain`.
-        self.changes: dict[int, Changes] = {}
+        #: What each node's output carries, for `explain`.
+        self.changes: dict[a.Node, Changes] = {}
 
     def translate(self, node: a.Node, update_before: bool = True) -> Translated:
         """Return the operators of a plan.
@@ -85,7 +89,8 @@ class Translator:
                 )  # fmt: skip
             self._done[key] = rule(self, node, update_before)
         done = self._done[key]
-        self.changes[id(node)] = done.changes
+        self._nodes[done.source.id] = node
+        self.changes[node] = done.changes
         return done
 
     # ---- building blocks -----------------------------------------------------------------------
@@ -118,10 +123,17 @@ class Translator:
         count = self._uids[digest] = self._uids.get(digest, 0) + 1
         return f"sql-{title}-{digest}" + (f"-{count}" if count > 1 else "")
 
-    def keyed(self, source: Transformation, columns: Sequence[int]) -> PartitionTransformation:
-        """Return the rows parted by some columns."""
+    def keyed(
+        self, source: Transformation, columns: Sequence[int], node: a.Node | None = None
+    ) -> PartitionTransformation:
+        """Return the rows parted by some columns; by an exchange, if they are not already.
+
+        :param node: the node whose rows and columns these are, if it is not the source's own.
+        """
         selector: Any = itemgetter(*columns) if columns else OneKey()
-        return PartitionTransformation(source, Hash(selector))
+        node = self._nodes.get(source.id) if node is None else node
+        settled = node is not None and tuple(columns) in parted_by(node)
+        return PartitionTransformation(source, Hash(selector, settled))
 
     def zone_of(self, kind: LogicalType) -> str | None:
         """Return the session's zone if values of a type are shown in it."""

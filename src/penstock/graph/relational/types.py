@@ -90,36 +90,44 @@ class LogicalType:
         """Return the type as Flink's DESCRIBE prints it."""
         return self.name() if self.is_nullable else f"{self.name()} NOT NULL"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        """Return what `repr` shows beside the nullability."""
+        return ()
+
+    def __repr__(self) -> str:
+        parts = [*map(repr, self._shown_parts()), str(self.is_nullable).lower()]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     def __str__(self) -> str:
         return self.as_summary_string()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NullType(LogicalType):
     """The type of a bare NULL; it becomes any other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SymbolType(LogicalType):
     """A keyword among a function's arguments: a time unit, LEADING, NULL ON NULL ..."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DescriptorType(LogicalType):
     """Column names, as `DESCRIPTOR(ts)` gives them to a table function."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BooleanType(LogicalType):
     """TRUE, FALSE and, if nullable, UNKNOWN."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NumericType(LogicalType):
     """Base of all numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntegralType(NumericType):
     """Base of whole numbers of a fixed width."""
 
@@ -132,22 +140,22 @@ class IntegralType(NumericType):
         return _DIGITS[type(self)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TinyIntType(IntegralType):
     """8 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmallIntType(IntegralType):
     """16 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntType(IntegralType):
     """32 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BigIntType(IntegralType):
     """64 bits."""
 
@@ -156,22 +164,22 @@ _BITS: dict[type, int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntT
 _DIGITS: dict[type, int] = {TinyIntType: 3, SmallIntType: 5, IntType: 10, BigIntType: 19}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ApproximateType(NumericType):
     """Base of floating-point numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FloatType(ApproximateType):
     """32 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DoubleType(ApproximateType):
     """64 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecimalType(NumericType):
     """A number with a fixed scale."""
 
@@ -181,15 +189,21 @@ class DecimalType(NumericType):
     def name(self) -> str:
         return f"DECIMAL({self.precision}, {self.scale})"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.precision, self.scale)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class CharacterType(LogicalType):
     """Base of texts."""
 
     length: int = 1
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.length,)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class CharType(CharacterType):
     """A text of a fixed length."""
 
@@ -197,7 +211,7 @@ class CharType(CharacterType):
         return f"CHAR({self.length})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VarCharType(CharacterType):
     """A text of at most a length; STRING is the longest."""
 
@@ -205,14 +219,17 @@ class VarCharType(CharacterType):
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BinaryStringType(LogicalType):
     """Base of byte strings."""
 
     length: int = 1
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.length,)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class BinaryType(BinaryStringType):
     """Bytes of a fixed length."""
 
@@ -220,7 +237,7 @@ class BinaryType(BinaryStringType):
         return f"BINARY({self.length})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VarBinaryType(BinaryStringType):
     """At most a number of bytes; BYTES is the longest."""
 
@@ -228,17 +245,17 @@ class VarBinaryType(BinaryStringType):
         return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DatetimeType(LogicalType):
     """Base of dates, times of day and points in time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DateType(DatetimeType):
     """A day."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TimeType(DatetimeType):
     """A time of day."""
 
@@ -247,8 +264,11 @@ class TimeType(DatetimeType):
     def name(self) -> str:
         return f"TIME({self.precision})"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.precision,)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class PointInTimeType(DatetimeType):
     """Base of timestamps with and without a zone."""
 
@@ -272,11 +292,14 @@ class PointInTimeType(DatetimeType):
         """Whether this is a time attribute."""
         return self.attribute is not TimeAttribute.NONE
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.precision,)
+
 
 _P = TypeVar("_P", bound=PointInTimeType)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TimestampType(PointInTimeType):
     """Date and time of day, as a clock on a wall shows them."""
 
@@ -284,7 +307,7 @@ class TimestampType(PointInTimeType):
         return self._name("TIMESTAMP")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalZonedTimestampType(PointInTimeType):
     """A point in time, shown in the zone of the session (`table.local-time-zone`)."""
 
@@ -292,12 +315,12 @@ class LocalZonedTimestampType(PointInTimeType):
         return self._name("TIMESTAMP_LTZ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntervalType(LogicalType):
     """Base of lengths of time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class YearMonthIntervalType(IntervalType):
     """A number of months, written in the given units."""
 
@@ -310,7 +333,7 @@ class YearMonthIntervalType(IntervalType):
         return "INTERVAL " + self.resolution.replace("YEAR", f"YEAR({self.year_precision})")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DayTimeIntervalType(IntervalType):
     """A length of days, hours, minutes and seconds, written in the given units."""
 
@@ -323,7 +346,7 @@ class DayTimeIntervalType(IntervalType):
         return "INTERVAL " + text.replace("SECOND", f"SECOND({self.fractional_precision})")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArrayType(LogicalType):
     """A list of elements of one type."""
 
@@ -335,8 +358,11 @@ class ArrayType(LogicalType):
     def name(self) -> str:
         return f"ARRAY<{self.element}>"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.element,)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class MultisetType(LogicalType):
     """Elements of one type, each with the number of times it occurs."""
 
@@ -348,8 +374,11 @@ class MultisetType(LogicalType):
     def name(self) -> str:
         return f"MULTISET<{self.element}>"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.element,)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class MapType(LogicalType):
     """Values by key."""
 
@@ -362,8 +391,11 @@ class MapType(LogicalType):
     def name(self) -> str:
         return f"MAP<{self.key}, {self.value}>"
 
+    def _shown_parts(self) -> tuple[Any, ...]:
+        return (self.key, self.value)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RowField:
     """A named field of a row type."""
 
@@ -371,13 +403,21 @@ class RowField:
     type: LogicalType
     description: str | None = None
 
+    @property
+    def data_type(self) -> LogicalType:
+        """The type, under PyFlink's name."""
+        return self.type
+
+    def __repr__(self) -> str:
+        return f"RowField({self.name}, {self.type!r}, {self.description or '...'})"
+
     def __str__(self) -> str:
         quoted = self.name.replace("`", "``")
         note = "" if self.description is None else " '" + self.description.replace("'", "''") + "'"
         return f"`{quoted}` {self.type}{note}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RowType(LogicalType):
     """Named fields in an order; also the schema of a table."""
 
@@ -395,6 +435,17 @@ class RowType(LogicalType):
         """Return the fields' names."""
         return [field.name for field in self.fields]
 
+    def field_names(self) -> list[str]:
+        """Return the fields' names."""
+        return self.names()
+
+    def field_types(self) -> list[LogicalType]:
+        """Return the fields' types."""
+        return list(self.children())
+
+    def __repr__(self) -> str:
+        return f"RowType({','.join(map(repr, self.fields))})"
+
     def index(self, name: str) -> int | None:
         """Return the position of the field of that name, if there is one."""
         return next((i for i, field in enumerate(self.fields) if field.name == name), None)
@@ -403,7 +454,7 @@ class RowType(LogicalType):
         return f"ROW<{', '.join(map(str, self.fields))}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RawType(LogicalType):
     """A Python object that only functions of the user look into."""
 
@@ -413,12 +464,12 @@ class RawType(LogicalType):
         return f"RAW('{self.class_name}', '...')"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VariantType(LogicalType):
     """A value of JSON's model that carries its own type."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BitmapType(LogicalType):
     """A set of unsigned 32-bit numbers."""
 

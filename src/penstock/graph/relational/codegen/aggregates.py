@@ -18,7 +18,8 @@ from penstock.graph.relational.functions import catalog
 from penstock.graph.relational.functions.aggregate_function import Accumulator
 from penstock.graph.relational.values import converts_between
 
-_FROM_SUMS = frozenset(("STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"))
+#: Functions that Flink computes from sums: their result counts as changed when a sum has.
+FROM_SUMS = frozenset(("STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"))
 _SLOT = re.compile(r"%(\d+)|&(\d+)|\$(\d+|\*)|@(\w+)\.(\w+)")
 
 
@@ -40,14 +41,17 @@ class AggregateCode:
 
     :param retract: whether rows may be taken back.
     :param row: how generated code names the row.
+    :param partial: whether the accumulators are only there to be merged into others: what is taken
+        back may then stand elsewhere, and which values are distinct is not known yet.
     """
 
     def __init__(
         self, calls: Sequence[AggregateCall], *, retract: bool, row: str = "r", zone: str = "UTC",
-        counted: bool = False, steady: frozenset[int] = frozenset(),
+        counted: bool = False, steady: frozenset[int] = frozenset(), partial: bool = False,
     ) -> None:  # fmt: skip
         self.emitter = Emitter(lambda i: f"{row}[{i}]", zone)
         self.retract = retract
+        self.partial = partial
         self.counted = counted
         self._temporaries = 0
         self.names: list[str] = ["n"] if counted else []
@@ -77,7 +81,13 @@ class AggregateCode:
             assert code is not None
             return replace(code, retract="pass"), function.nulls
         code = function.accumulator(call, self.retract)
-        if code is None or (self.retract and code.retract is None):
+        if code is None:
+            raise ValidationError(
+                f"{call.name}() is not computed on a stream",
+                got=str(call),
+                todo="use ROW_NUMBER, RANK, DENSE_RANK or an aggregate OVER rows ordered by time",
+            )
+        if self.retract and code.retract is None:
             raise ValidationError(
                 f"{call.name} cannot take rows back",
                 got=f"{call} over an input that updates",
@@ -144,12 +154,15 @@ class AggregateCode:
             lines += self._change(part, part.code.retract, adds=False)
         return lines
 
-    def merge(self, other: str) -> list[str]:
-        """Return statements that add another accumulator to the local names."""
+    def merge(self, other: str, skip: int = 0) -> list[str]:
+        """Return statements that add another accumulator to the local names.
+
+        :param skip: how many columns stand in front of the other accumulator.
+        """
         lines = []
         theirs = [f"b{i}" for i in range(len(self.names))]
         if theirs:
-            lines.append(f"{', '.join(theirs)}, = {other}")
+            lines.append(f"{', '.join(['_'] * skip + theirs)}, = {other}")
         offset = 0
         if self.counted:
             lines.append("n += b0")
@@ -170,16 +183,23 @@ class AggregateCode:
         return lines
 
     def _merge_distinct(self, part: _Part, other: str) -> list[str]:
-        """Add the values that the other side has and this one has not, each once."""
+        """Add the values that come to be there with the other side, and take back those that go."""
         single = len(part.call.args) == 1
         names = ["x"] if single else [f"x[{i}]" for i in range(len(part.call.args))]
-        return [
+        lines = [
             f"for x, c in {other}.items():",
-            f"    if x not in {part.seen}:",
+            f"    d = {part.seen}.get(x, 0)",
+            "    c += d",
+            f"    if c: {part.seen}[x] = c",
+            f"    elif d: del {part.seen}[x]",
+            "    if d <= 0 < c:",
             f"        {self._fill(part.code.accumulate, names, part.slots, [])}",
-            f"        {part.seen}[x] = 0",
-            f"    {part.seen}[x] += c",
         ]
+        if self.retract:
+            assert part.code.retract is not None
+            lines.append("    elif c <= 0 < d:")
+            lines.append(f"        {self._fill(part.code.retract, names, part.slots, [])}")
+        return lines
 
     def _change(self, part: _Part, template: str, *, adds: bool) -> list[str]:
         lines: list[str] = []
@@ -208,7 +228,12 @@ class AggregateCode:
             value = args[0] if len(args) == 1 else f"({', '.join(args)})"
             if not all(is_hashable(arg.type) for arg in part.call.args):
                 value = f"{self.emitter.library('arrays.frozen')}({value})"
-            lines += [indent + line for line in _distinct(part.seen, value, body, adds)]
+            if self.partial:
+                lines.append(f"{indent}c = {value}")
+                step = f"{part.seen}.get(c, 0) {'+' if adds else '-'} 1"
+                lines.append(f"{indent}{part.seen}[c] = {step}")
+            else:
+                lines += [indent + line for line in _distinct(part.seen, value, body, adds)]
         return lines
 
     def _fill(
@@ -232,18 +257,18 @@ class AggregateCode:
         """Return `create`, `accumulate`, `retract`, `merge` and `result` as source."""
         results = "".join(f"{value}, " for value in self.values())
         parts = [
-            _function("create", "", [*self.fresh(), f"return {self.pack()}"]),
-            _function("accumulate", "acc, r",
+            function_source("create", "", [*self.fresh(), f"return {self.pack()}"]),
+            function_source("accumulate", "acc, r",
                       [*self.unpack("acc"), *self.accumulate(), f"return {self.pack()}"]),
-            _function("result", "acc",
+            function_source("result", "acc",
                       [*self.unpack("acc"), f"return ({results})"]),
         ]  # fmt: skip
         if self.retract:
             lines = [*self.unpack("acc"), *self.retract_row(), f"return {self.pack()}"]
-            parts.append(_function("retract", "acc, r", lines))
+            parts.append(function_source("retract", "acc, r", lines))
         if merges:
             lines = [*self.unpack("acc"), *self.merge("other"), f"return {self.pack()}"]
-            parts.append(_function("merge", "acc, other", lines))
+            parts.append(function_source("merge", "acc, other", lines))
         return "\n".join(parts)
 
     def program(self, body: str) -> Program:
@@ -269,7 +294,8 @@ def _distinct(seen: str, value: str, body: str, adds: bool) -> list[str]:
     ]
 
 
-def _function(name: str, parameters: str, lines: Sequence[str]) -> str:
+def function_source(name: str, parameters: str, lines: Sequence[str]) -> str:
+    """Return the source of a function."""
     return "\n".join([f"def {name}({parameters}):", *(f"    {line}" for line in lines)])
 
 
@@ -312,7 +338,7 @@ def group_program(
         "    else:",
         *(f"        {line}" for line in loop.later()),
     ]
-    body = _function("run", "keys, rows, data, changed, thaw, Frozen", lines)
+    body = function_source("run", "keys, rows, data, changed, thaw, Frozen", lines)
     return code.program(f"{body}\n{code.functions()}")
 
 
@@ -371,7 +397,7 @@ class _GroupLoop:
         tests = []
         names = self._code.names
         for part, old, new in zip(self._code.parts, self._olds, self._news, strict=True):
-            if part.call.name in _FROM_SUMS:
+            if part.call.name in FROM_SUMS:
                 places = [names.index(slot) for slot in part.slots]
                 tests += [f"held[{place}] != {names[place]}" for place in places]
             else:

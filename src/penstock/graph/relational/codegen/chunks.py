@@ -198,21 +198,10 @@ def _stage(
     if stage.vectorized is not None:
         return _vector_stage(stage, name, lists, loop)
     filtered = stage.condition is not None
-    if stage.condition is not None:
-        loop.share([stage.condition], stage.projection or ())
-        test = loop.emitter.truth(stage.condition)
-        loop.add(f"if {test}:")
-        loop.indent += "    "
     keep = stage.projection is None
-    item = "row"
-    if stage.projection is not None:
-        loop.share(stage.projection)
-        item = _tuple([loop.emitter.value(expr) for expr in stage.projection])
-    loop.add(f"append({item})")
+    _add_body(loop, stage, carried)
     result = "out"
     if filtered:
-        for i in range(carried):
-            loop.add(f"a{i}(y{i})")
         result = ", ".join(["out", *(f"o{i}" for i in range(carried))])
     elif carried:
         result = ", ".join(["out", *lists])
@@ -229,6 +218,62 @@ def _stage(
         lines += loop.head(source, keep)
     body = [*lines, *loop.lines, f"    return {result}"]
     return "\n".join([*loop.emitter.prelude, *body]), list(loop.emitter.objects)
+
+
+def _add_body(loop: Loop, stage: Stage, carried: int) -> None:
+    """Add what is done to a row; if it pays, a second time for rows without NULLs, without tests.
+
+    Most rows have no NULLs, and columns are tested once in place of once for each use.
+    """
+    general = _body(loop, stage, carried)
+    parts = [*(stage.projection or ()), *([stage.condition] if stage.condition else [])]
+    nullable = _nullable_columns(parts)
+    loop.lines = general
+    if not nullable or not all(map(is_deterministic, parts)):
+        return
+    loop.emitter.sure = frozenset(nullable)
+    quick = _body(loop, stage, carried)
+    loop.emitter.sure = frozenset()
+    if _tests(general) - _tests(quick) <= len(nullable):
+        loop.lines = general
+        return
+    tests = " or ".join(f"{loop.emitter.value(column)} is None" for column in nullable.values())
+    loop.lines = [f"{loop.indent}if {tests}:", *(f"    {line}" for line in general)]
+    loop.lines += [f"{loop.indent}else:", *(f"    {line}" for line in quick)]
+
+
+def _body(loop: Loop, stage: Stage, carried: int) -> list[str]:
+    indent, loop.lines, loop.emitter.shared = loop.indent, [], {}
+    if stage.condition is not None:
+        loop.share([stage.condition], stage.projection or ())
+        test = loop.emitter.truth(stage.condition)
+        loop.add(f"if {test}:")
+        loop.indent += "    "
+    item = "row"
+    if stage.projection is not None:
+        loop.share(stage.projection)
+        item = _tuple([loop.emitter.value(expr) for expr in stage.projection])
+    loop.add(f"append({item})")
+    if stage.condition is not None:
+        for i in range(carried):
+            loop.add(f"a{i}(y{i})")
+    loop.indent = indent
+    return loop.lines
+
+
+def _nullable_columns(exprs: Sequence[Expr]) -> dict[int, InputRef]:
+    """Return the columns that expressions compute with and that may be NULL, by position."""
+    return {
+        node.index: node
+        for expr in exprs
+        if not isinstance(expr, InputRef)
+        for node in expr.walk()
+        if isinstance(node, InputRef) and node.type.is_nullable
+    }
+
+
+def _tests(lines: list[str]) -> int:
+    return sum(line.count(" is None") + line.count(" is not None") for line in lines)
 
 
 def _vector_stage(

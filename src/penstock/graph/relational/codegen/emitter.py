@@ -108,6 +108,8 @@ class Emitter:
         self.prelude: list[str] = []
         self.objects: list[Any] = []
         self.shared: dict[Expr, str] = {}
+        #: Columns that are known not to be NULL where the code stands.
+        self.sure: frozenset[int] = frozenset()
         self.needs: set[str] = set()
         self._hoisted: dict[str, str] = {}
         self._by_id: dict[int, str] = {}
@@ -184,6 +186,20 @@ class Emitter:
         self.needs.add(name)
         return name
 
+    def may_be_null(self, expr: Expr) -> bool:
+        """Return whether a value can be NULL where the code stands."""
+        if not self.sure or not may_be_null(expr):
+            return may_be_null(expr)
+        if isinstance(expr, InputRef):
+            return expr.index not in self.sure
+        if isinstance(expr, Cast) and not expr.is_try and _keeps_null(expr):
+            return self.may_be_null(expr.operand)
+        if isinstance(expr, Call):
+            nulls = catalog.scalar_function(expr.function).nulls
+            if nulls == "args" or (nulls == "loose" and not isinstance(expr.type, _OVERFLOWS)):
+                return any(map(self.may_be_null, expr.args))
+        return True
+
     # --- values ----------------------------------------------------------------------------------
 
     def _value(self, expr: Expr) -> str:
@@ -229,9 +245,9 @@ class Emitter:
     def _call(self, call: Call) -> str:
         if call.function in ("AND", "OR"):
             return self._junction(call)
-        if call.function in ("IS NULL", "IS NOT NULL") and not may_be_null(call.args[0]):
+        if call.function in ("IS NULL", "IS NOT NULL") and not self.may_be_null(call.args[0]):
             return str(call.function == "IS NOT NULL")
-        if call.function == "NOT" and not may_be_null(call):
+        if call.function == "NOT" and not self.may_be_null(call):
             return f"(not {self.value(call.args[0])})"
         function = catalog.scalar_function(call.function)
         template = self._template(function, call)
@@ -259,7 +275,7 @@ class Emitter:
         for index, arg in enumerate(args):
             code = self.value(arg)
             again = uses.count(str(index)) > 1
-            if may_be_null(arg) or (again and not is_simple(code)):
+            if self.may_be_null(arg) or (again and not is_simple(code)):
                 if is_simple(code):
                     tests.append(f"{code} is None")
                 else:
@@ -288,13 +304,13 @@ class Emitter:
     def _junction(self, call: Call) -> str:
         """AND and OR with three values: each operand is evaluated once and only if needed."""
         operands = flatten(call.function, call)
-        if not may_be_null(call):
+        if not self.may_be_null(call):
             word = f" {call.function.lower()} "
             return f"({word.join(self.value(operand) for operand in operands)})"
         decisive, unknown = [], []
         is_and = call.function == "AND"
         for operand in operands:
-            if not may_be_null(operand):
+            if not self.may_be_null(operand):
                 code = self.value(operand)
                 decisive.append(f"not {code}" if is_and else code)
                 continue
@@ -326,7 +342,9 @@ class Emitter:
 
     def _cast(self, expr: Cast) -> str:
         template = casts.template(expr.operand.type, expr.type, self)
-        if not expr.is_try or template == "$0":
+        if template == "$0":
+            return self.value(expr.operand)
+        if not expr.is_try:
             return self._guarded([expr.operand], template)
         body = self.filled(template, ["x"])
         attempt = self.hoist(f"{self.library('casts.attempt')}(lambda x: {body})")
@@ -371,7 +389,7 @@ class Emitter:
             if expr.function == "NOT":
                 return self._truth(expr.args[0], not wanted)
             function = catalog.scalar_function(expr.function)
-            if function.nulls == "args" and may_be_null(expr):
+            if function.nulls == "args" and self.may_be_null(expr):
                 template = self._template(function, expr)
                 tests, codes = self._tested(expr.args, template)
                 body = self.filled(template, codes)
@@ -385,7 +403,7 @@ class Emitter:
         code = self.value(expr)
         if wanted:
             return code
-        return f"({code} is False)" if may_be_null(expr) else f"(not {code})"
+        return f"({code} is False)" if self.may_be_null(expr) else f"(not {code})"
 
     # --- depth -----------------------------------------------------------------------------------
 
@@ -401,6 +419,18 @@ class Emitter:
         return f"{name}({parameters})"
 
 
+#: Types of which a value may become NULL of itself.
+_OVERFLOWS = (DecimalType, CharacterType)
+
+
+def _keeps_null(cast: Cast) -> bool:
+    """Return whether a cast gives NULL for NULL alone: one that changes no more than the width."""
+    source, target = cast.operand.type, cast.type
+    return source.nullable() == target.nullable() or (
+        isinstance(source, IntegralType) and isinstance(target, IntegralType)
+    )
+
+
 def may_be_null(expr: Expr) -> bool:
     """Return whether a value can be NULL: its type says so, or a DECIMAL in it may overflow."""
     if expr.type.is_nullable:
@@ -408,7 +438,7 @@ def may_be_null(expr: Expr) -> bool:
     if isinstance(expr, Call):
         nulls = catalog.scalar_function(expr.function).nulls
         if nulls == "loose":
-            return isinstance(expr.type, DecimalType | CharacterType) or _any_null(expr.args)
+            return isinstance(expr.type, _OVERFLOWS) or _any_null(expr.args)
         return nulls in ("args", "maybe") and _any_null(expr.args)
     if isinstance(expr, Cast):
         return isinstance(expr.type, DecimalType) or may_be_null(expr.operand)

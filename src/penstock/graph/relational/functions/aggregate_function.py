@@ -30,6 +30,8 @@ class Accumulator:
 
     :param slots: code of the initial value of each slot.
     :param merge: statements over `%n` and the other accumulator's slots `&n`.
+    :param owes: whether a value may be taken back before it comes, in another accumulator that is
+        merged with this one.
     """
 
     slots: tuple[str, ...]
@@ -37,6 +39,7 @@ class Accumulator:
     value: str
     retract: str | None = None
     merge: str | None = None
+    owes: bool = False
 
 
 AccumulatorRule = Accumulator | Callable[[AggregateCall], Accumulator]

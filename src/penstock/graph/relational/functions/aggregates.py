@@ -47,6 +47,7 @@ _COUNT = Accumulator(
     retract="%0 -= 1",
     merge="%0 += &0",
     value="%0",
+    owes=True,
 )
 
 
@@ -77,6 +78,7 @@ def _sum(call: AggregateCall) -> Accumulator:
         retract=f"{total.retract}; %1 -= 1",
         merge=f"{total.merge}; %1 += &1",
         value=f"{total.value} if %1 else None",
+        owes=True,
     )
 
 
@@ -89,6 +91,7 @@ def _sum0(call: AggregateCall) -> Accumulator:
             retract="%0 = @decimals.minus(%0, $0)",
             merge="%0 = @decimals.plus(%0, &0)",
             value=_bounded("%0", t),
+            owes=True,
         )
     # Integers are summed exactly and wrap once, when the value is read.
     return Accumulator(
@@ -97,6 +100,7 @@ def _sum0(call: AggregateCall) -> Accumulator:
         retract="%0 -= $0",
         merge="%0 += &0",
         value=_bounded("%0", t) if not isinstance(t, DecimalType) else "%0",
+        owes=True,
     )
 
 
@@ -133,6 +137,7 @@ def _sorted(value: str) -> Accumulator:
         retract="@extremes.remove(%0, %1, $0)",
         merge="@extremes.merge(%0, %1, &0)",
         value=value,
+        owes=True,
     )
 
 
@@ -144,6 +149,7 @@ def _deviation(form: str) -> Accumulator:
         retract="%0 -= 1; %1 = @moments.minus(%1, $0); %2 = @moments.minus_square(%2, $0)",
         merge="%0 += &0; %1 = @moments.plus(%1, &1); %2 = @moments.plus(%2, &2)",
         value=f"@moments.{form}(%0, %1, %2)",
+        owes=True,
     )
 
 
@@ -171,6 +177,7 @@ _COLLECT = Accumulator(
     retract="@bags.remove(%0, $0)",
     merge="@bags.merge(%0, &0)",
     value="dict(%0)",
+    owes=True,
 )
 _LIST = Accumulator(
     slots=("[]",),
@@ -187,7 +194,7 @@ def _listagg(call: AggregateCall) -> Accumulator:
         slots=("[]", "','"),
         accumulate=f"%0.append($0); %1 = {separator}",
         retract="@bags.take_out(%0, $0)",
-        merge="%0.extend(&0); %1 = &1",
+        merge="%0.extend(&0); %1 = &1 if &0 else %1",
         value="%1.join(%0) if %0 else None",
     )
 
@@ -242,6 +249,7 @@ _BITS = Accumulator(
     retract="@bags.remove(%0, @bitmaps.number($0))",
     merge="@bags.merge(%0, &0)",
     value="frozenset(%0) if %0 else None",
+    owes=True,
 )
 
 
@@ -253,8 +261,21 @@ def _bits_of(word: str, value: str) -> Accumulator:
         retract="@bags.remove(%0, $0)",
         merge="@bags.merge(%0, &0)",
         value=value.replace("fold", f"@bitmaps.fold_{word}(%0)"),
+        owes=True,
     )
 
+
+#: Ranks over rows in order, from the value that they are ordered by.
+_RANK = Accumulator(
+    slots=("None", "0", "0"),
+    accumulate="%2 += 1; %1, %0 = (%1, %0) if %0 == $0 else (%2, $0)",
+    value="%1",
+)
+_DENSE_RANK = Accumulator(
+    slots=("None", "0"),
+    accumulate="%1, %0 = (%1, %0) if %0 == $0 else (%1 + 1, $0)",
+    value="%1",
+)
 
 _NUMBERS = "numeric"
 _CARDINALITY = "@bitmaps.cardinality(fold)"
@@ -426,6 +447,16 @@ FUNCTIONS: list[Aggregate] = [
     aggregate("RANK", "", BIGINT, None, "The rank, with gaps.", nullable=False, over_only=True),
     aggregate(
         "DENSE_RANK", "", BIGINT, None, "The rank, without gaps.", nullable=False, over_only=True
+    ),
+    aggregate("$RANK", "any", BIGINT, _RANK, "RANK by a value.", nullable=False, over_only=True),
+    aggregate(
+        "$DENSE_RANK",
+        "any",
+        BIGINT,
+        _DENSE_RANK,
+        "DENSE_RANK by a value.",
+        nullable=False,
+        over_only=True,
     ),
     aggregate(
         "CUME_DIST",

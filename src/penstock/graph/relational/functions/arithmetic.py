@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from penstock.graph.relational.bounds import range_of, result_bounds
 from penstock.graph.relational.expressions import Call, Expr, Literal
 from penstock.graph.relational.functions.function import Function, Rewrite, of_arg, scalar
 from penstock.graph.relational.type_rules import (
@@ -69,6 +70,9 @@ def _number_code(operator: str, call: Call, emitter: Emitter) -> str:
     """Code for numbers: integers wrap, FLOATs are rounded, DECIMALs have their scale."""
     t = call.type
     if isinstance(t, IntegralType):
+        (low, high), made = range_of(t), result_bounds(operator, *call.args)
+        if made is not None and low <= made[0] and made[1] <= high:
+            return f"$0 {operator} $1"
         return emitter.wrapped(f"$0 {operator} $1", t)
     if isinstance(t, FloatType):
         return f"@numbers.float32($0 {operator} $1)"

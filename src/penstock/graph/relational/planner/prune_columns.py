@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from penstock.graph.relational.algebra import Aggregate, Filter, Node, Over, Project, Union, project
-from penstock.graph.relational.expressions import AggregateCall, Expr, OverCall, SortKey
+from penstock.graph.relational.expressions import Expr, OverCall, SortKey
 from penstock.graph.relational.physical import EquiJoin, Rank
 from penstock.graph.relational.types import RowType
 
@@ -83,7 +83,7 @@ def _aggregate(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     keys = len(node.keys)
     used = [i for i in wanted if i >= keys]
     calls = [node.calls[i - keys] for i in used]
-    read = {*node.keys, *(i for call in calls for i in _call_inputs(call))}
+    read = {*node.keys, *(i for call in calls for i in call.inputs())}
     source, places = _prune(node.input, sorted(read))
     moved = tuple(call.map(lambda e: _moved(e, places)) for call in calls)
     made = Aggregate(
@@ -92,12 +92,6 @@ def _aggregate(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
     where = {i: i for i in range(keys)}
     where.update({old: keys + new for new, old in enumerate(used)})
     return made, where
-
-
-def _call_inputs(call: AggregateCall) -> set[int]:
-    exprs = [*call.args, *([call.filter] if call.filter is not None else [])]
-    exprs += [key.operand for key in call.order_by]
-    return {i for expr in exprs for i in expr.inputs()}
 
 
 def _sort_keys(keys: tuple[SortKey, ...], places: dict[int, int]) -> tuple[SortKey, ...]:
@@ -134,7 +128,7 @@ def _over(node: Node, wanted: list[int]) -> tuple[Node, dict[int, int]]:
         return _prune(node.input, [i for i in wanted if i < width])
     read = {i for i in wanted if i < width}
     for call in calls:
-        read |= _call_inputs(call.aggregate)
+        read |= call.aggregate.inputs()
         read |= set(_inputs([*call.partition_by, *(key.operand for key in call.order_by)]))
     source, places = _narrow(node.input, read)
     moved = tuple(_moved_over(call, places) for call in calls)

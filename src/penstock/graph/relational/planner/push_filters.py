@@ -1,10 +1,18 @@
-"""Filters move towards the sources: through projections and unions, into joins."""
+"""Filters move towards the sources: through projections, unions and aggregates, into joins."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.graph.relational.algebra import Filter, Join, Node, Project, SystemTimeJoin, Union
+from penstock.graph.relational.algebra import (
+    Aggregate,
+    Filter,
+    Join,
+    Node,
+    Project,
+    SystemTimeJoin,
+    Union,
+)
 from penstock.graph.relational.expressions import Expr, InputRef
 from penstock.graph.relational.planner.conditions import conjunction, conjuncts
 from penstock.graph.relational.planner.merge_projections import is_pure, substitute
@@ -33,6 +41,11 @@ def _push(node: Node, parts: list[Expr]) -> Node:
         else:
             sources = [_push(source, []) for source in node.sources]
         return node.with_inputs(sources)
+    if isinstance(node, Aggregate):
+        groups = [p for p in parts if _reads_keys(node, p)]
+        stay = [p for p in parts if p not in groups]
+        moved = [p.shifted(node.keys.__getitem__) for p in groups]
+        return _filtered(replace(node, input=_push(node.input, moved)), stay)
     if isinstance(node, Join):
         return _push_join(node, parts)
     if isinstance(node, SystemTimeJoin):
@@ -43,6 +56,12 @@ def _push(node: Node, parts: list[Expr]) -> Node:
         return _filtered(done, stay)
     inputs = [_push(source, []) for source in node.inputs()]
     return _filtered(node.with_inputs(inputs) if inputs else node, parts)
+
+
+def _reads_keys(node: Aggregate, part: Expr) -> bool:
+    """Tell whether a condition is on the keys only: it keeps or drops whole groups."""
+    columns = part.inputs()
+    return bool(columns) and max(columns) < len(node.keys) and is_pure(part)
 
 
 def _is_cheap(node: Project, part: Expr) -> bool:

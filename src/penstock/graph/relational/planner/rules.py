@@ -15,6 +15,8 @@ from penstock.graph.relational.planner.recognise_joins import recognise_joins
 from penstock.graph.relational.planner.recognise_ranks import recognise_ranks
 from penstock.graph.relational.planner.recognise_windows import recognise_windows
 from penstock.graph.relational.planner.replace_set_operations import replace_set_operations
+from penstock.graph.relational.planner.share_slices import share_slices
+from penstock.graph.relational.planner.split_aggregates import split_aggregates
 
 RULES: tuple[Callable[[Node], Node], ...] = (
     fold_constants,
@@ -29,11 +31,20 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     prune_columns,
     merge_projections,
     make_calcs,
+    share_slices,
 )
 
 
-def optimise(node: Node) -> Node:
+def rules_for(*, two_phase: bool = False) -> tuple[Callable[[Node], Node], ...]:
+    """Return the rules in their order.
+
+    :param two_phase: whether aggregates are made in two phases where they can be.
+    """
+    return (*RULES, split_aggregates) if two_phase else RULES
+
+
+def optimise(node: Node, *, two_phase: bool = False) -> Node:
     """Return the plan that is executed."""
-    for rule in RULES:
+    for rule in rules_for(two_phase=two_phase):
         node = rule(node)
     return node

@@ -12,9 +12,15 @@ from penstock.runtime.operators.table.group_aggregate import GroupAggregateOpera
 from penstock.runtime.operators.table.join import make_join_operator
 from penstock.runtime.operators.table.limit import LimitOperator, MaterializeOperator
 from penstock.runtime.operators.table.match import MatchOperator
+from penstock.runtime.operators.table.mini_batch import (
+    BundleAggregateOperator,
+    BundleDeduplicateOperator,
+    LocalAggregateOperator,
+)
 from penstock.runtime.operators.table.over import OverOperator
 from penstock.runtime.operators.table.rank import RankOperator
 from penstock.runtime.operators.table.sessions import SessionTableOperator
+from penstock.runtime.operators.table.slices import SliceOperator, make_sliced_operator
 from penstock.runtime.operators.table.table_aggregate import TableAggregateOperator
 from penstock.runtime.operators.table.timed import FirstRowOperator, TemporalSortOperator
 from penstock.runtime.operators.table.timed_joins import (
@@ -31,13 +37,18 @@ TABLE_OPERATORS: dict[Any, Any] = {
     specs.CalcSpec: CalcOperator,
     specs.ConvertSpec: ConvertOperator,
     specs.GroupAggregateSpec: GroupAggregateOperator,
+    specs.BundleAggregateSpec: BundleAggregateOperator,
+    specs.LocalAggregateSpec: LocalAggregateOperator,
     specs.WatermarkSpec: RowWatermarkOperator,
     specs.WindowTableSpec: WindowTableOperator,
     specs.SessionTableSpec: SessionTableOperator,
     specs.WindowAggregateSpec: WindowAggregateOperator,
+    specs.SliceSpec: SliceOperator,
+    specs.SlicedWindowSpec: make_sliced_operator,
     specs.JoinSpec: make_join_operator,
     specs.RankSpec: RankOperator,
     specs.DeduplicateSpec: DeduplicateOperator,
+    specs.BundleDeduplicateSpec: BundleDeduplicateOperator,
     specs.NormalizeSpec: NormalizeOperator,
     specs.LimitSpec: LimitOperator,
     specs.MaterializeSpec: MaterializeOperator,

@@ -11,6 +11,7 @@ from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.errors import MissingTimestampError, show_value
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.table.programs import load_program
+from penstock.runtime.operators.table.timed import row_time
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -38,21 +39,36 @@ class RowWatermarkOperator(Operator):
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many rows."""
         rows = values if type(values) is list else list(values)
-        time, start = self.spec.time, 0
-        for i, ((mark,), row) in enumerate(zip(self._calc(rows), rows, strict=True)):
+        marks = [mark for (mark,) in self._calc(rows)]
+        time, start, due = self.spec.time, 0, self._due(marks)
+        for i, (mark, row) in enumerate(zip(marks, rows, strict=True)):
             if row[time] is None:
                 raise self._missing(row)
-            if mark is None:
-                continue
-            ms = (mark - (_EPOCH if mark.tzinfo is None else _UTC_EPOCH)) // _MS
-            if ms > self._highest:
-                self._highest = ms
-                if ms - self.watermark > self._interval and not self.batch_mode:
-                    self.emit_all(rows[start : i + 1])
-                    start = i + 1
-                    self._send(ms)
+            if due is not None and mark is not None and mark >= due:
+                self.emit_all(rows[start : i + 1])
+                start = i + 1
+                self._highest = row_time(mark)
+                self._send(self._highest)
+                due = self._due(marks)
         if start < len(rows):
             self.emit_all(rows[start:] if start else rows)
+        highest = max((mark for mark in marks if mark is not None), default=None)
+        if highest is not None:
+            self._highest = max(self._highest, row_time(highest))
+
+    def _due(self, marks: list[Any]) -> datetime.datetime | None:
+        """Return from which mark on a watermark is sent, None if none of these is high enough.
+
+        Rows are compared with it as they are: to count the milliseconds of each takes longer.
+        """
+        some = next((mark for mark in marks if mark is not None), None)
+        if self.batch_mode or some is None:
+            return None
+        epoch = _EPOCH if some.tzinfo is None else _UTC_EPOCH
+        try:
+            return epoch + (self.watermark + self._interval + 1) * _MS
+        except OverflowError:  # no watermark yet, or the last one
+            return None if self.watermark > 0 else datetime.datetime.min.replace(tzinfo=some.tzinfo)
 
     def _send(self, watermark: int) -> None:
         self.watermark = watermark

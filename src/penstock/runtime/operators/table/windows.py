@@ -16,6 +16,7 @@ from penstock.runtime.state.pane_tables import PaneValueTable
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MS = datetime.timedelta(milliseconds=1)
+_HOUR = 3_600_000
 
 
 class Clock:
@@ -27,33 +28,56 @@ class Clock:
 
     def __init__(self, zone: str | None) -> None:
         self.zone = None if zone is None else ZoneInfo(zone)
+        #: By hour of the epoch, how far the wall is ahead of it; None: that changes within it.
+        self._ahead: dict[int, int | None] = {}
+        #: Points in time by milliseconds on the wall: many rows and keys ask for the same ones.
+        self._attributes: dict[int, datetime.datetime] = {}
 
     def wall_ms(self, value: datetime.datetime) -> int:
         """Return a row's time on the wall."""
-        if self.zone is not None:
-            value = value.astimezone(self.zone).replace(tzinfo=None)
-        return (value - _EPOCH) // _MS
+        if self.zone is None:
+            return (value - _EPOCH) // _MS
+        return self.wall_of((value - _UTC_EPOCH) // _MS)
 
     def wall_of(self, ms: int) -> int:
         """Return milliseconds of the epoch as milliseconds on the wall."""
         if self.zone is None:
             return ms
+        hour = ms // _HOUR
+        if hour not in self._ahead:
+            first, next_ = (self._ahead_at(each * _HOUR) for each in (hour, hour + 1))
+            _make_room(self._ahead)
+            self._ahead[hour] = first if first == next_ else None
+        ahead = self._ahead[hour]
+        return ms + (self._ahead_at(ms) if ahead is None else ahead)
+
+    def _ahead_at(self, ms: int) -> int:
+        """Return how many milliseconds the wall is ahead of the epoch's clock."""
         local = (_UTC_EPOCH + ms * _MS).astimezone(self.zone)
-        return (local.replace(tzinfo=None) - _EPOCH) // _MS
+        return (local.replace(tzinfo=None) - _EPOCH) // _MS - ms
 
     def epoch_ms(self, wall: int) -> int:
         """Return milliseconds on the wall as milliseconds of the epoch, which timers count."""
         if self.zone is None:
             return wall
-        local = (_EPOCH + wall * _MS).replace(tzinfo=self.zone)
-        return (local - _UTC_EPOCH) // _MS
+        return (self.attribute(wall) - _UTC_EPOCH) // _MS
 
     def attribute(self, wall: int) -> datetime.datetime:
         """Return a time on the wall as a value of the time attribute."""
-        value = _EPOCH + wall * _MS
-        if self.zone is None:
-            return value
-        return value.replace(tzinfo=self.zone).astimezone(datetime.timezone.utc)
+        found = self._attributes.get(wall)
+        if found is None:
+            found = _EPOCH + wall * _MS
+            if self.zone is not None:
+                found = found.replace(tzinfo=self.zone).astimezone(datetime.timezone.utc)
+            _make_room(self._attributes)
+            self._attributes[wall] = found
+        return found
+
+
+def _make_room(known: dict[int, Any]) -> None:
+    """Forget everything when it is much."""
+    if len(known) > 10_000:
+        known.clear()
 
 
 def wall_time(ms: int) -> datetime.datetime:
