@@ -18,6 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from penstock.errors import PenstockError
 from penstock.table import TableEnvironment
+from penstock.table.described import described
 from penstock.table.sql.dialect import Flink
 from penstock.table.sql.script import split_script
 
@@ -93,7 +94,7 @@ def _style(token: Token) -> str:
 
 
 class SqlCompleter(Completer):
-    """Offers keywords, tables, and the columns of the tables that the text names."""
+    """Offers keywords, tables, and columns: of the tables that the text names, else of all."""
 
     def __init__(self, t_env: TableEnvironment) -> None:
         self._t_env = t_env
@@ -110,13 +111,14 @@ class SqlCompleter(Completer):
             tables = [*self._t_env.list_tables(), *self._t_env.list_views()]
         except PenstockError:
             tables = []
+        # SELECT is written before FROM: until then the columns of all tables may be meant.
+        named = [table for table in dict.fromkeys(tables) if table in text] or tables
         columns: dict[str, None] = {}
-        for table in dict.fromkeys(tables):
-            if table in text:
-                try:
-                    # The connector is not asked: it may be slow, or away.
-                    names = self._t_env._described((table,))[0].names()
-                except PenstockError:
-                    continue
-                columns.update(dict.fromkeys(names))
+        for table in named:
+            try:
+                # The connector is not asked: it may be slow, or away.
+                names = described(self._t_env, (table,)).get_column_names()
+            except PenstockError:
+                continue
+            columns.update(dict.fromkeys(names))
         return [*columns, *dict.fromkeys(tables), *_WORDS, *_COMMANDS]

@@ -220,14 +220,14 @@ class SqlShell:
                 result.print()
                 return
             zone = self._t_env.get_config().get_local_timezone()
-            schema = result.get_resolved_schema()
+            schema = result.get_table_schema().to_row_data_type()
             changes = mode == "changelog"
             found = show_live(
                 rows, schema, zone, changes=changes, most=self._most_rows(), **self.terminal
             )
             was_running = not found.ended  # closing the rows ends them
         # What was seen last stays on the terminal.
-        for line in draw(found.all()[-_LEFT_ROWS:], schema, changes, zone):
+        for line in draw(found.all()[-_LEFT_ROWS:], schema, zone, changes=changes):
             print(line, flush=True)
         if found.error is not None:
             raise found.error

@@ -117,7 +117,7 @@ class ResultView:
         _, count = self._rows.page(0, self._size())
         number = count - 1 if self._follows else self._page
         found, _ = self._rows.page(number, self._size())
-        drawn = list(draw(found, self._schema, self._changes, self._zone))
+        drawn = list(draw(found, self._schema, self._zone, changes=self._changes))
         # The last line counts the rows of the page: it is not what a reader wants to know.
         return drawn[:-1] if found else drawn
 

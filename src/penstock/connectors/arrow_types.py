@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
-from penstock.common.type_information import ElementsTypeInfo
+from penstock.common.type_information import (
+    ElementsTypeInfo,
+    SizedDecimalTypeInfo,
+    declared_type,
+)
 from penstock.common.typeinfo import (
     BasicTypeInfo,
     DateTypeInfo,
@@ -51,6 +56,8 @@ def arrow_type(type_info: TypeInformation) -> pa.DataType:
     >>> arrow_type(Types.LIST(Types.INT()))
     ListType(list<item: int32>)
     """
+    if isinstance(type_info, SizedDecimalTypeInfo):
+        return pa.decimal128(type_info.precision, type_info.scale)
     if isinstance(type_info, BasicTypeInfo) and str(type_info) in _BASIC:
         return _BASIC[str(type_info)]
     if type(type_info) in _TIMES:
@@ -72,17 +79,26 @@ def arrow_type(type_info: TypeInformation) -> pa.DataType:
     )
 
 
-def arrow_schema(row_type: TypeInformation) -> pa.Schema:
-    """Return the schema of a file of rows.
+def file_row_type(row_type: Any) -> RowTypeInfo:
+    """Return the type of a file's rows, given as a ROW type of streams or of tables.
 
-    :raises ConfigurationError: if it is no ROW type, or a field has no Arrow type.
+    :raises ConfigurationError: if it is no ROW type.
     """
-    if not isinstance(row_type, RowTypeInfo):
+    found = declared_type(row_type)
+    if not isinstance(found, RowTypeInfo):
         raise ConfigurationError(
             "the columns of a file must be given as a ROW type",
             got=show_value(row_type),
-            todo="pass Types.ROW_NAMED([names], [types])",
+            todo="pass Types.ROW_NAMED([names], [types]), or DataTypes.ROW([fields])",
         )
+    return found
+
+
+def arrow_schema(row_type: RowTypeInfo) -> pa.Schema:
+    """Return the schema of a file of rows.
+
+    :raises ConfigurationError: if a field has no Arrow type.
+    """
     return pa.schema(_fields(row_type.get_field_names(), row_type.get_field_types()))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from penstock.common.type_information import declared_type
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.errors import ConfigurationError, show_value
 
@@ -95,14 +97,14 @@ class CsvSchemaBuilder:
         self,
         name: str,
         separator: str = DEFAULT_ARRAY_SEPARATOR,
-        element_type: TypeInformation | None = None,
+        element_type: Any = None,
     ) -> CsvSchemaBuilder:
         """Add a column of lists.
 
         :param separator: what stands between the elements.
         :param element_type: type of the elements. Default: strings.
         """
-        list_type = Types.LIST(element_type or Types.STRING())
+        list_type = Types.LIST(declared_type(element_type or Types.STRING()))
         self._columns.append(CsvColumn(name, list_type, separator))
         return self
 
@@ -110,14 +112,12 @@ class CsvSchemaBuilder:
         """Add a column of truth values."""
         return self._add(name, Types.BOOLEAN())
 
-    def add_number_column(
-        self, name: str, number_type: TypeInformation | None = None
-    ) -> CsvSchemaBuilder:
+    def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
         """Add a column of numbers.
 
-        :param number_type: `Types.INT()`, `Types.DOUBLE()` and so on. Default: `Types.LONG()`.
+        :param number_type: `Types.INT()` or `DataTypes.INT()` and so on. Default: `Types.LONG()`.
         """
-        return self._add(name, number_type or Types.LONG())
+        return self._add(name, declared_type(number_type or Types.LONG()))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of strings."""

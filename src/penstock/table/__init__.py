@@ -11,7 +11,6 @@ from penstock.core.functions.user_defined import (
     TableFunction,
 )
 from penstock.table.changelog_mode import ChangelogMode
-from penstock.table.environment_names import ModuleEntry
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
@@ -23,6 +22,7 @@ from penstock.table.grouped_table import (
     OverWindowedTable,
     WindowGroupedTable,
 )
+from penstock.table.module import Module, ModuleEntry
 from penstock.table.result_kind import ResultKind
 from penstock.table.schema import Schema
 from penstock.table.sql_dialect import SqlDialect
@@ -34,6 +34,7 @@ from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
 from penstock.table.table_environment import TableEnvironment
 from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import CloseableIterator, TableResult
+from penstock.table.table_schema import TableSchema
 from penstock.table.types import DataTypes, UserDefinedType
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "GroupedTable",
     "ListView",
     "MapView",
+    "Module",
     "ModuleEntry",
     "OverWindowedTable",
     "ResultKind",
@@ -72,6 +74,7 @@ __all__ = [
     "TableFunction",
     "TablePipeline",
     "TableResult",
+    "TableSchema",
     "UserDefinedType",
     "WindowGroupedTable",
 ]

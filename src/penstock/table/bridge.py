@@ -18,6 +18,7 @@ from penstock.graph.relational.specs import ConvertSpec
 from penstock.graph.relational.translator import Translator
 from penstock.graph.relational.values import from_user, to_user
 from penstock.graph.transformations import Transformation
+from penstock.table.result_rows import is_converted, result_row, to_result
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -193,14 +194,19 @@ class RowsToRecords:
 
     :param time: position of the rowtime column, whose value becomes the record's timestamp.
     :param flag: give `(True, row)` for what is added and `(False, row)` for what is taken back.
+    :param collected: give rows as `TableResult.collect` does.
     """
 
     schema: t.RowType
     changes: bool
     time: int | None = None
     flag: bool = False
+    collected: bool = False
 
     def __call__(self, rows: Iterable[Any], scope: Any) -> Iterator[Any]:
+        if self.collected:
+            yield from self._results(rows)
+            return
         names = self.schema.names()
         kinds = [column.type for column in self.schema.fields]
         nested = [i for i, kind in enumerate(kinds) if kind.children()]
@@ -220,6 +226,17 @@ class RowsToRecords:
             if kind:
                 record.set_row_kind(_KINDS[kind])
             yield record
+
+    def _results(self, rows: Iterable[Any]) -> Iterator[Any]:
+        names = self.schema.names()
+        kinds = [column.type for column in self.schema.fields]
+        converted = [i for i, kind in enumerate(kinds) if is_converted(kind)]
+        changes = self.changes
+        for row in rows:
+            values = list(row[:-1] if changes else row)
+            for i in converted:
+                values[i] = to_result(values[i], kinds[i])
+            yield result_row(values, names, _KINDS[row[-1] if changes else 0])
 
 
 class StreamTable:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import CatalogError
 from penstock.graph.relational.algebra import Node
+from penstock.table.module import Modules
+from penstock.table.names import hint
 
 Path = tuple[str, str, str]
 
@@ -43,6 +44,7 @@ class CatalogManager:
         self.temporary_tables: dict[Path, Any] = {}
         self.temporary_functions: dict[Path, Any] = {}
         self.system_functions: dict[str, Any] = {}
+        self.modules = Modules()
 
     # ---- names ---------------------------------------------------------------------------------
 
@@ -167,7 +169,8 @@ class CatalogManager:
             return self.temporary_functions[key]
         catalog = self.catalogs.get(path[0])
         database = None if catalog is None else catalog.databases.get(path[1])
-        return None if database is None else database.functions.get(path[2].lower())
+        found = None if database is None else database.functions.get(path[2].lower())
+        return self.modules.find_function(name) if found is None else found
 
 
 @dataclass(frozen=True)
@@ -177,11 +180,3 @@ class View:
     node: Node
     text: str = ""
     comment: str | None = None
-
-
-def hint(name: str, known: list[str]) -> str:
-    """Return what to do about a name that is not there."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    if near:
-        return f"did you mean {' or '.join(near)}?"
-    return f"there are: {', '.join(sorted(known)) or 'none'}"

@@ -26,6 +26,7 @@ from penstock.table.factories.registry import REGISTRY
 from penstock.table.factories.watermark_options import WatermarkSettings, watermark_settings
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.scope import Scope
+from penstock.table.sql.underline import placed_in
 
 if TYPE_CHECKING:
     from penstock.table.table_environment import TableEnvironment
@@ -42,6 +43,8 @@ class Column:
     metadata: str | None = None
     virtual: bool = False
     comment: str | None = None
+    #: The type as the program wrote it, if as text.
+    written: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,8 @@ class CatalogTable:
         exprs: list[Expr] = []
         for column in self.columns:
             if column.expression is not None:
-                exprs.append(binder.bind(column.expression))
+                with placed_in(f"table {self.name}, column {column.name}"):
+                    exprs.append(binder.bind(column.expression))
             else:
                 value: Expr = node.ref(names.index(column.name))
                 if column.metadata is not None and column.type is not None:
@@ -165,7 +169,8 @@ class CatalogTable:
                 todo=f"declare it so, or compute it: {name} AS CAST(... AS TIMESTAMP(3))",
             )
         binder = ExpressionBinder(Scope.of(node), t_env._catalogs.find_function)
-        expr = binder.bind(tree)
+        with placed_in(f"table {self.name}, WATERMARK FOR {name}"):
+            expr = binder.bind(tree)
         fields = list(node.schema.fields)
         fields[index] = t.RowField(name, kind.as_attribute(t.TimeAttribute.ROWTIME))
         schema = t.RowType(tuple(fields), is_nullable=False)
@@ -221,6 +226,8 @@ class ConnectorTable:
         self.lookup = lookup
         self.split_watermarks = source.split_watermarks
         self.partitions = source.partitions
+        #: Values of the partitions that are read; None: all.
+        self.chosen: list[tuple[Any, ...]] | None = None
         self._source = source
         self._marks = marks or WatermarkSettings()
         self.eager_watermarks = self._marks.eager
@@ -229,6 +236,7 @@ class ConnectorTable:
         """Return some partitions of the table."""
         assert self.partitions is not None
         made = copy.copy(self)
+        made.chosen = wanted
         made._source = replace(self._source, source=self.partitions.source(wanted))
         return made
 

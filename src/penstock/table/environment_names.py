@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import CatalogError, ValidationError
 from penstock.graph.relational.functions import catalog
-from penstock.table.catalog_manager import CatalogManager, InMemoryCatalog, View, hint
+from penstock.table.catalog import Catalog
+from penstock.table.catalog_manager import CatalogManager, Database, InMemoryCatalog, View
+from penstock.table.catalog_objects import CatalogDescriptor
+from penstock.table.module import CORE, Module, ModuleEntry
+from penstock.table.names import hint, parts_of
 from penstock.table.sql import statements as st
+from penstock.table.user_functions import as_user_function, imported, no_java
 
 if TYPE_CHECKING:
     from penstock.table.table import Table
     from penstock.table.table_descriptor import TableDescriptor
-
-
-def parts_of(path: str) -> tuple[str, ...]:
-    """Return the parts of a dotted name."""
-    return tuple(part.strip("`") for part in path.split("."))
-
-
-@dataclass(frozen=True)
-class ModuleEntry:
-    """A module, and whether its functions are found."""
-
-    _name: str
-    _used: bool
-
-    def name(self) -> str:
-        """Return the module's name."""
-        return self._name
-
-    def used(self) -> bool:
-        """Tell whether it is in use."""
-        return self._used
+    from penstock.table.table_environment import TableEnvironment
 
 
 class EnvironmentNames:
@@ -43,7 +25,6 @@ class EnvironmentNames:
 
     def __init__(self, catalogs: CatalogManager) -> None:
         self._catalogs = catalogs
-        self._modules = ["core"]
         self._unnamed = 0
 
     # ---- tables and views ----------------------------------------------------------------------
@@ -129,15 +110,33 @@ class EnvironmentNames:
 
     # ---- catalogs and databases ----------------------------------------------------------------
 
-    def register_catalog(self, catalog_name: str, catalog: Any) -> None:
-        """Add a catalog."""
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Create the catalog that a descriptor describes; its `type` is `generic_in_memory`."""
+        comment = catalog_descriptor.get_comment()
+        self._create_catalog(catalog_name, catalog_descriptor.options(), comment)
+
+    def _create_catalog(self, name: str, options: dict[str, str], comment: str | None) -> None:
+        kind = options.get("type", "generic_in_memory")
+        if kind != "generic_in_memory":
+            raise CatalogError(
+                f"there is no catalog of type {kind!r}", todo="use 'type' = 'generic_in_memory'"
+            )
+        if name in self._catalogs.catalogs:
+            raise CatalogError(f"there is a catalog {name!r} already")
+        first = options.get("default-database", "default")
+        made = InMemoryCatalog({first: Database()}, first, comment, dict(options))
+        self._catalogs.catalogs[name] = made
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog of another environment, or under another name."""
         if catalog_name in self._catalogs.catalogs:
             raise CatalogError(f"there is a catalog {catalog_name!r} already")
-        self._catalogs.catalogs[catalog_name] = catalog
+        self._catalogs.catalogs[catalog_name] = catalog._stored
 
-    def get_catalog(self, catalog_name: str) -> InMemoryCatalog | None:
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
         """Return a catalog, None if there is none of that name."""
-        return self._catalogs.catalogs.get(catalog_name)
+        found = self._catalogs.catalogs.get(catalog_name)
+        return None if found is None else Catalog(found, cast("TableEnvironment", self))
 
     def use_catalog(self, catalog_name: str) -> None:
         """Make a catalog the current one."""
@@ -165,35 +164,25 @@ class EnvironmentNames:
 
     # ---- modules -------------------------------------------------------------------------------
 
-    def load_module(self, module_name: str, module: Any = None) -> None:
-        """Accept a module by name; the built-in functions are always there."""
-        if module_name in self._modules:
-            raise ValidationError(f"the module {module_name!r} is loaded already")
-        self._modules.append(module_name)
+    def load_module(self, module_name: str, module: Module | None = None) -> None:
+        """Add a module, whose functions are then found by name, behind those in use."""
+        self._catalogs.modules.load(module_name, module)
 
     def unload_module(self, module_name: str) -> None:
         """Forget a module."""
-        if module_name not in self._modules:
-            raise ValidationError(
-                f"there is no module {module_name!r}", todo=hint(module_name, self._modules)
-            )
-        self._modules.remove(module_name)
+        self._catalogs.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
-        """Set the modules in use, in order."""
-        for name in module_names:
-            if name not in self._modules:
-                raise ValidationError(f"there is no module {name!r}",
-                                      todo=hint(name, self._modules))  # fmt: skip
-        self._modules = list(module_names)
+        """Set the modules in use, in order; the others stay loaded."""
+        self._catalogs.modules.use(module_names)
 
     def list_modules(self) -> list[str]:
-        """Return the modules in use."""
-        return list(self._modules)
+        """Return the modules in use, in order."""
+        return self._catalogs.modules.used()
 
     def list_full_modules(self) -> list[ModuleEntry]:
         """Return all modules, and whether each is in use."""
-        return [ModuleEntry(name, True) for name in self._modules]
+        return self._catalogs.modules.entries()
 
     # ---- functions -----------------------------------------------------------------------------
 
@@ -236,8 +225,10 @@ class EnvironmentNames:
 
     def list_functions(self) -> list[str]:
         """Return the names of all functions, sorted."""
-        built_in = {name.lower() for name in (*catalog.SCALARS, *catalog.AGGREGATES)}
-        return sorted(built_in | set(self.list_user_defined_functions()))
+        names = {*self._catalogs.modules.functions(), *self.list_user_defined_functions()}
+        if CORE in self.list_modules():
+            names |= {name.lower() for name in (*catalog.SCALARS, *catalog.AGGREGATES)}
+        return sorted(names)
 
     def _create_function(self, statement: st.CreateFunction) -> None:
         if statement.language != "PYTHON":
@@ -246,7 +237,7 @@ class EnvironmentNames:
                 got=statement.identifier,
                 todo="write it in Python: CREATE FUNCTION f AS 'module.name' LANGUAGE PYTHON",
             )
-        function = _imported(statement.identifier)
+        function = imported(statement.identifier)
         path = ".".join(statement.name)
         if statement.if_not_exists and self._catalogs.find_function(path) is not None:
             return
@@ -285,33 +276,3 @@ class EnvironmentNames:
     ) -> None:
         """Refuse a function of the JVM."""
         raise no_java(function_class_name)
-
-
-def no_java(name: str) -> ValidationError:
-    """Return the error for a class of the JVM."""
-    return ValidationError(
-        "a function of Java cannot be called: there is no JVM",
-        got=name,
-        todo="write it in Python and register it with create_temporary_function(...)",
-    )
-
-
-def _imported(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValidationError(
-            f"the function cannot be imported: {error}",
-            got=path,
-            todo="name it as module.function, in a module that the program can import",
-        ) from None
-
-
-def as_user_function(function: Any, name: str) -> Any:
-    """Return a declared function under the name that it is registered by."""
-    named = getattr(function, "named", None)
-    if callable(named):
-        return named(name.rpartition(".")[2])
-    warnings.warn(f"{name}: not declared with udf()", stacklevel=3)
-    return function

@@ -239,6 +239,10 @@ class Expression(NumberMethods, TextMethods, CollectionMethods, Generic[T]):
         name = show(alias.tree) if isinstance(alias, Expression) else str(alias)
         return Expression(modified("over", self.tree.copy(), name))
 
+    def as_argument(self, name: str) -> Any:
+        """Name the expression as an argument of a call: `descriptor("op").as_argument("op")`."""
+        return Expression(modified("argument", self.tree.copy(), name))
+
     # --- time ------------------------------------------------------------------------------------
 
     @property

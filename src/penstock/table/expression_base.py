@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.table.expression_tree import call, literal
+from penstock.graph.relational.types import LogicalType
+from penstock.table.expression_tree import call, cast_tree, literal
 
 
 class ExpressionBase:
@@ -21,6 +22,10 @@ class ExpressionBase:
     def _call(self, name: str, *args: Any) -> Any:
         """Return the call of a built-in function with this as its first argument."""
         return type(self)(call(name, self._tree.copy(), *(tree_of(arg) for arg in args)))
+
+    def _cast_to(self, data_type: LogicalType) -> Any:
+        """Return the value as another type."""
+        return type(self)(cast_tree(self._tree.copy(), data_type))
 
     def _call_given(self, name: str, *args: Any) -> Any:
         """Return the call with the arguments that were given; None stands for one that was not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.graph.relational import types as t
 from penstock.table.expression_base import ExpressionBase
 
 
@@ -181,15 +182,15 @@ class CollectionMethods(ExpressionBase):
 
     @property
     def to_date(self) -> Any:
-        """Return this text as a day."""
-        return self._call("DATE")
+        """Return this text or timestamp as a day."""
+        return self._cast_to(t.DATE)
 
     @property
     def to_time(self) -> Any:
-        """Return this text as a time of day."""
-        return self._call("TIME")
+        """Return this text or timestamp as a time of day."""
+        return self._cast_to(t.TimeType(0))
 
     @property
     def to_timestamp(self) -> Any:
-        """Return this text as a timestamp."""
-        return self._call("TIMESTAMP")
+        """Return this text or day as a timestamp."""
+        return self._cast_to(t.TimestampType(3))

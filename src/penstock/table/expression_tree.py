@@ -74,7 +74,9 @@ def bound(expr: Expr) -> Any:
 
 
 def column(name: str) -> Any:
-    """Return the tree of a column; a name with dots means fields of rows."""
+    """Return the tree of a column; a name with dots means fields of rows, `*` all columns."""
+    if name == "*":
+        return exp.Star()
     parts = [exp.to_identifier(part, quoted=True) for part in name.split(".")]
     tree: Any = exp.Column(this=parts[0])
     for part in parts[1:]:

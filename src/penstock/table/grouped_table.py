@@ -29,7 +29,8 @@ class GroupedTable:
         >>> from penstock.table.expressions import col
         >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         >>> words = t_env.from_elements([("a", 1), ("a", 2)], ["word", "n"])
-        >>> words.group_by(col("word")).select(col("n").sum.alias("s")).get_schema().names()
+        >>> sums = words.group_by(col("word")).select(col("n").sum.alias("s"))
+        >>> sums.get_schema().get_field_names()
         ['s']
         """
         table = self._table
@@ -46,37 +47,41 @@ class GroupedTable:
 
 
 class AggregatedTable:
-    """A table whose groups a function of the user aggregates; `select` chooses the columns."""
+    """A table whose groups a function of the user aggregates; `select` chooses the columns.
+
+    :param func: a call with columns, or the function alone, which then gets the whole row.
+    """
 
     def __init__(self, table: Table, keys: Sequence[Any], func: Any) -> None:
         self._table = table
         self._keys = list(keys)
-        self._tree = trees_of([func])[0]
+        self._tree, self._names = table._call_tree(func)
 
     def select(self, *fields: Any) -> Table:
         """Choose among the keys and the columns of the function's row."""
         table = self._table
-        tree, names = unaliased(self._tree)
         binder = TreeBinder(table._t_env, table._node)
-        call = exp.alias_(tree, "$row", quoted=True)
+        call = exp.alias_(self._tree, "$row", quoted=True)
         made = table._made(binder.select([*self._keys, call], group=self._keys))
-        flat = made._flattened("$row", names)
+        flat = made._flattened("$row", self._names)
         return flat.select(*fields)
 
 
 class FlatAggregateTable:
-    """A table whose groups a function of the user turns into rows; `select` chooses columns."""
+    """A table whose groups a function of the user turns into rows; `select` chooses columns.
+
+    :param func: a call with columns, or the function alone, which then gets the whole row.
+    """
 
     def __init__(self, table: Table, keys: Sequence[Any], func: Any) -> None:
         self._table = table
         self._keys = list(keys)
-        self._tree = trees_of([func])[0]
+        self._tree, self._names = table._call_tree(func)
 
     def select(self, *fields: Any) -> Table:
         """Choose among the keys and the columns of the function's rows."""
         table = self._table
-        tree, names = unaliased(self._tree)
-        return table._flat_aggregated(self._keys, tree, names).select(*fields)
+        return table._flat_aggregated(self._keys, self._tree, self._names).select(*fields)
 
 
 class GroupWindowedTable:

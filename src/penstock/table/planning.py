@@ -13,6 +13,7 @@ from penstock.execution.executor import JobHandle
 from penstock.graph.relational.algebra import Node, SinkNode, Sort
 from penstock.graph.relational.changelog import Changes, kinds_of
 from penstock.graph.relational.codegen.rows import order_program
+from penstock.graph.relational.mini_batches import mini_batch_size, two_phase
 from penstock.graph.relational.planner.rules import optimise
 from penstock.graph.relational.specs import ConvertSpec, MaterializeSpec
 from penstock.graph.relational.translate import make_translator
@@ -49,12 +50,16 @@ class Planner:
     def settings(self) -> TranslationSettings:
         """Return what translation must know."""
         self._copy_settings()
+        # Final rows are not counted by updates: in BATCH mode there is nothing to wait with.
+        tables = {} if self.batch else self.config.to_map()
         return TranslationSettings(
             parallelism=self.env.get_parallelism(),
             zone=self.config.get_local_timezone(),
             batch=self.batch,
             state_ttl=self.config.state_ttl(),
             idle_timeout=self.config.idle_timeout(),
+            mini_batch=mini_batch_size(tables),
+            two_phase=two_phase(tables),
         )
 
     # ---- streams -------------------------------------------------------------------------------
@@ -65,7 +70,7 @@ class Planner:
         """Return the operators of a plan and the plan; in BATCH mode, of its final rows."""
         if self.batch:
             return self._final(node, translator)
-        plan = optimise(node)
+        plan = optimise(node, two_phase=translator.settings.two_phase)
         kinds_of(plan)
         return translator.translate(plan, update_before), plan
 
@@ -94,11 +99,12 @@ class Planner:
         flag: bool = False,
         append: bool = False,
         update_before: bool = True,
+        collected: bool = False,
     ) -> tuple[Transformation, Changes]:
         """Return the rows of a node as records."""
         done, plan = self.translated(node, translator, update_before)
         time = _row_time(node.schema) if append or done.changes.insert_only else None
-        convert = RowsToRecords(node.schema, done.has_kinds, time, flag)
+        convert = RowsToRecords(node.schema, done.has_kinds, time, flag, collected)
         operator = translator.add(
             plan, ConvertSpec(convert), [done.source], name="TableToStream", changes=done.has_kinds
         )
@@ -127,7 +133,7 @@ class Planner:
     def collect(self, node: Node, job_name: str = "collect") -> TableResult:
         """Run a query and bring its rows to the program."""
         translator = make_translator(self.settings())
-        stream, changes = self.to_stream(node, translator)
+        stream, changes = self.to_stream(node, translator, collected=True)
         collector = open_collector()
         sink = OperatorTransformation(
             "Collect table sink", SinkSpec(CollectSink(collector.id)), [stream],

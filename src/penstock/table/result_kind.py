@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import IntEnum
 
 
-class ResultKind(Enum):
-    """Whether a statement only succeeded, or has rows to show."""
+class ResultKind(IntEnum):
+    """Whether a statement only succeeded, or has rows to show. PyFlink's are plain numbers."""
 
     SUCCESS = 0
     SUCCESS_WITH_CONTENT = 1
+
+    def __str__(self) -> str:
+        return str(int(self))

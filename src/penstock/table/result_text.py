@@ -5,18 +5,20 @@ from __future__ import annotations
 import datetime
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from penstock.common import Row
+from penstock.core.sql.casts import duration_text, float32_text, months_text
 from penstock.graph.relational import types as t
 
-_NULL = "<NULL>"
+NULL_TEXT = "<NULL>"
 _LONGEST = 30
-#: Widths that Flink gives to columns of a streaming result, where rows are not known in front.
+#: Widths that Flink gives to the columns of a query's result, whose rows are not known in front.
 _WIDTHS: list[tuple[type, int]] = [
-    (t.BooleanType, 7),
+    (t.BooleanType, 5),
     (t.TinyIntType, 4),
     (t.SmallIntType, 6),
     (t.IntType, 11),
@@ -25,53 +27,77 @@ _WIDTHS: list[tuple[type, int]] = [
 ]
 
 
-def draw(rows: Iterable[Row], schema: t.RowType, streaming: bool, zone: str) -> Iterator[str]:
-    """Yield the lines of a result: a table with a column `op` if it is a changelog."""
+def draw(
+    rows: Iterable[Row], schema: t.RowType, zone: str, *, changes: bool, by_content: bool = False,
+    null_text: str = NULL_TEXT,
+) -> Iterator[str]:  # fmt: skip
+    """Yield the lines of a result.
+
+    :param changes: whether a column `op` says what kind of change each row is.
+    :param by_content: whether columns are as wide as what they hold, as with SHOW and DESCRIBE;
+        else their types tell, and rows are drawn as they come.
+    """
     kinds = [column.type for column in schema.fields]
     names = schema.names()
-    if streaming:
+    if by_content:
+        rows = list(rows)
+        cells = [
+            [_cell(v, k, zone, null_text) for v, k in zip(row, kinds, strict=True)] for row in rows
+        ]
+        widths = [
+            max([_columns(name), *(_columns(row[i]) for row in cells)])
+            for i, name in enumerate(names)
+        ]
+    else:
         widths = [max(_width(kind), len(name)) for kind, name in zip(kinds, names, strict=True)]
-        yield from _table(rows, names, kinds, widths, zone, changes=True)
-        return
-    known = list(rows)
-    if not known:
-        yield "Empty set"
-        return
-    cells = [[_cell(v, k, zone) for v, k in zip(row, kinds, strict=True)] for row in known]
-    widths = [
-        min(max([_columns(name), *(_columns(row[i]) for row in cells)]), _LONGEST)
-        for i, name in enumerate(names)
-    ]
-    yield from _table(known, names, kinds, widths, zone, changes=False)
+    shown = _Shown(names, kinds, widths, zone, null_text)
+    yield from _table(rows, shown, changes=changes)
 
 
-def _table(
-    rows: Iterable[Row], names: list[str], kinds: list[t.LogicalType], widths: list[int],
-    zone: str, *, changes: bool,
-) -> Iterator[str]:  # fmt: skip
-    heads = ["op", *names] if changes else names
-    sizes = [2, *widths] if changes else widths
+@dataclass(frozen=True)
+class _Shown:
+    """How a table is drawn: its columns, and what stands for NULL."""
+
+    names: list[str]
+    kinds: list[t.LogicalType]
+    widths: list[int]
+    zone: str
+    null_text: str
+
+    def cells(self, row: Row) -> list[str]:
+        pairs = zip(row, self.kinds, strict=True)
+        return [_cell(value, kind, self.zone, self.null_text) for value, kind in pairs]
+
+
+def _table(rows: Iterable[Row], shown: _Shown, *, changes: bool) -> Iterator[str]:
+    heads = ["op", *shown.names] if changes else shown.names
+    sizes = [2, *shown.widths] if changes else shown.widths
     rule = "+" + "+".join("-" * (size + 2) for size in sizes) + "+"
-    yield rule
-    yield "|" + "|".join(f" {_padded(h, s)} " for h, s in zip(heads, sizes, strict=True)) + "|"
-    yield rule
     count = 0
     for row in rows:
         count += 1
-        cells = [_cell(value, kind, zone) for value, kind in zip(row, kinds, strict=True)]
-        if changes:
-            cells.insert(0, str(row.get_row_kind()))
-        shown = (f" {_padded(c, s)} " for c, s in zip(cells, sizes, strict=True))
-        yield "|" + "|".join(shown) + "|"
+        if count == 1:
+            yield from (rule, _line(heads, sizes), rule)
+        cells = shown.cells(row)
+        yield _line([str(row.get_row_kind()), *cells] if changes else cells, sizes)
     if count:
         yield rule
         word = "row" if count == 1 else "rows"
         yield f"{count} {word} in set"
-    elif changes:
-        yield "Received a total of 0 row"
+    else:
+        yield "Empty set"
+
+
+def _line(cells: list[str], sizes: list[int]) -> str:
+    padded = (f" {_padded(c, s)} " for c, s in zip(cells, sizes, strict=True))
+    return "|" + "|".join(padded) + "|"
 
 
 def _width(kind: t.LogicalType) -> int:
+    return max(_type_width(kind), len(NULL_TEXT))
+
+
+def _type_width(kind: t.LogicalType) -> int:
     if isinstance(kind, t.DecimalType):
         return kind.precision + 2
     if isinstance(kind, t.TimestampType):
@@ -104,8 +130,8 @@ def _padded(text: str, size: int) -> str:
     return " " * (size - width) + text
 
 
-def _cell(value: Any, kind: t.LogicalType, zone: str) -> str:
-    return _NULL if value is None else show(value, kind, zone)
+def _cell(value: Any, kind: t.LogicalType, zone: str, null_text: str) -> str:
+    return null_text if value is None else show(value, kind, zone)
 
 
 def show(value: Any, kind: t.LogicalType, zone: str = "UTC") -> str:
@@ -131,10 +157,16 @@ def show(value: Any, kind: t.LogicalType, zone: str = "UTC") -> str:
         return "{" + ", ".join(pairs) + "}"
     if isinstance(kind, t.MultisetType):
         return "{" + ", ".join(f"{show(k, kind.element, zone)}={n}" for k, n in value.items()) + "}"
+    if isinstance(kind, t.YearMonthIntervalType):
+        return months_text(value)
+    if isinstance(kind, t.DayTimeIntervalType):
+        return duration_text(value)
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
     if isinstance(value, Decimal):
         return format(value, "f")
+    if isinstance(kind, t.FloatType):
+        return float32_text(value)
     if isinstance(value, float):
         return java_float(value)
     return str(value)

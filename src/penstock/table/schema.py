@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import ValidationError
@@ -25,10 +26,30 @@ class Schema:
         columns: tuple[Column, ...] = (),
         watermark: tuple[str, Any, str] | None = None,
         key: tuple[str, ...] = (),
+        key_name: str | None = None,
     ) -> None:
         self.columns = columns
         self.watermark = watermark
         self.key = key
+        self.key_name = key_name
+
+    def __str__(self) -> str:
+        lines = [_column_text(column) for column in self.columns]
+        if self.watermark is not None:
+            lines.append(f"WATERMARK FOR `{self.watermark[0]}` AS [{self.watermark[2]}]")
+        if self.key:
+            keys = ", ".join(f"`{name}`" for name in self.key)
+            name = self.key_name or f"PK_{'_'.join(self.key)}"
+            lines.append(f"CONSTRAINT `{name}` PRIMARY KEY ({keys}) NOT ENFORCED")
+        return "(\n" + ",\n".join(f"  {line}" for line in lines) + "\n)"
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -42,6 +63,7 @@ class Schema:
             self._columns: list[Column] = []
             self._watermark: tuple[str, Any, str] | None = None
             self._key: tuple[str, ...] = ()
+            self._key_name: str | None = None
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
             """Take everything over from another schema."""
@@ -65,7 +87,17 @@ class Schema:
 
         def column(self, column_name: str, data_type: Any) -> Schema.Builder:
             """Add a physical column; the type is a DataType or its SQL text."""
-            self._columns.append(Column(column_name, as_type(data_type)))
+            written = data_type if isinstance(data_type, str) else None
+            self._columns.append(Column(column_name, as_type(data_type), written=written))
+            return self
+
+        def with_comment(self, comment: str | None) -> Schema.Builder:
+            """Give the column that was added last a comment."""
+            if not self._columns:
+                raise ValidationError(
+                    "there is no column yet to comment on", todo="call column(...) first"
+                )
+            self._columns[-1] = replace(self._columns[-1], comment=comment)
             return self
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
@@ -100,11 +132,27 @@ class Schema:
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
             """Set the primary key, with a name."""
+            self._key_name = constraint_name
             return self.primary_key(*column_names)
 
         def build(self) -> Schema:
             """Return the schema."""
-            return Schema(tuple(self._columns), self._watermark, self._key)
+            return Schema(tuple(self._columns), self._watermark, self._key, self._key_name)
+
+
+def _column_text(column: Column) -> str:
+    """Return a column as Flink shows it before types are looked up: these stand in brackets."""
+    text = f"`{column.name}`"
+    if column.expression is not None:
+        text += f" AS [{column.expression_text}]"
+    elif column.written is not None:
+        text += f" [{column.written}]"
+    else:
+        text += f" {column.type}"
+    if column.metadata is not None:
+        key = "" if column.metadata == column.name else f" FROM '{column.metadata}'"
+        text += f" METADATA{key}" + (" VIRTUAL" if column.virtual else "")
+    return text if column.comment is None else f"{text} COMMENT '{column.comment}'"
 
 
 def as_type(data_type: Any) -> t.LogicalType:

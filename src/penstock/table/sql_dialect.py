@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import IntEnum
 
 
-class SqlDialect(Enum):
-    """The dialects that PyFlink names; queries are always read as Flink's own."""
+class SqlDialect(IntEnum):
+    """The dialects that PyFlink numbers; queries are always read as Flink's own."""
 
-    DEFAULT = "default"
-    HIVE = "hive"
+    DEFAULT = 0
+    HIVE = 1
+
+    def __str__(self) -> str:
+        return str(int(self))

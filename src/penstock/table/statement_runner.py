@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.common import Row
@@ -12,13 +11,15 @@ from penstock.errors import CatalogError, ValidationError
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import project
 from penstock.graph.relational.codegen.chunks import calc
-from penstock.table.catalog_manager import Database, InMemoryCatalog, View, hint
+from penstock.table.catalog_manager import Database, View
 from penstock.table.catalog_table import CatalogTable, fitted
+from penstock.table.names import hint, parts_of
 from penstock.table.result_kind import ResultKind
+from penstock.table.show_statements import describe, show
 from penstock.table.sql import statements as st
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.scope import Scope
-from penstock.table.table_definition import alter_table, create_table_statement, define_table
+from penstock.table.table_definition import alter_table, define_table
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ _OK = t.RowType.of(("result", t.STRING))
 def ok() -> TableResult:
     """Return the result of a statement that has nothing to show."""
     return TableResult(_OK, [Row("OK")], kind=ResultKind.SUCCESS)
-
-
-def listed(name: str, values: Sequence[Any]) -> TableResult:
-    """Return a result of one column."""
-    return TableResult(t.RowType.of((name, t.STRING)), [Row(value) for value in values])
 
 
 def run_statement(t_env: TableEnvironment, statement: st.Statement) -> TableResult:
@@ -125,7 +121,7 @@ def _insert(t_env: TableEnvironment, statement: st.Insert) -> TableResult:
 
 def started(t_env: TableEnvironment, sinks: list[tuple[Any, Any]]) -> TableResult:
     """Start a job of inserts; the result says how many rows of each are known: -1."""
-    names = [f"{sink.name}" for _, sink in sinks]
+    names = [".".join(t_env._catalogs.qualify(parts_of(sink.name))) for _, sink in sinks]
     handle = t_env._planner.insert(sinks, f"insert-into_{','.join(names)}")
     schema = t.RowType.of(*((name, t.BIGINT) for name in names))
     return TableResult(
@@ -133,6 +129,7 @@ def started(t_env: TableEnvironment, sinks: list[tuple[Any, Any]]) -> TableResul
         [Row(*([-1] * len(names)))],
         kind=ResultKind.SUCCESS_WITH_CONTENT,
         handle=handle,
+        raw=True,
     )
 
 
@@ -280,20 +277,9 @@ def _alter_database(t_env: TableEnvironment, statement: st.AlterDatabase) -> Tab
 
 
 def _create_catalog(t_env: TableEnvironment, statement: st.CreateCatalog) -> TableResult:
-    kind = statement.options.get("type", "generic_in_memory")
-    if kind != "generic_in_memory":
-        raise CatalogError(
-            f"there is no catalog of type {kind!r}", todo="use 'type' = 'generic_in_memory'"
-        )
-    catalogs = t_env._catalogs.catalogs
-    if statement.name in catalogs:
-        if not statement.if_not_exists:
-            raise CatalogError(f"there is a catalog {statement.name!r} already")
+    if statement.if_not_exists and statement.name in t_env._catalogs.catalogs:
         return ok()
-    first = statement.options.get("default-database", "default")
-    catalogs[statement.name] = InMemoryCatalog(
-        {first: Database()}, first, statement.comment, dict(statement.options)
-    )
+    t_env._create_catalog(statement.name, dict(statement.options), statement.comment)
     return ok()
 
 
@@ -317,74 +303,12 @@ def _unload(t_env: TableEnvironment, statement: st.UnloadModule) -> TableResult:
     return ok()
 
 
-# ---- SHOW, DESCRIBE, EXPLAIN, SET
-
-
-def _show(t_env: TableEnvironment, statement: st.Show) -> TableResult:
-    catalogs = t_env._catalogs
-    kind = statement.kind
-    if kind in ("CREATE TABLE", "CREATE VIEW"):
-        return listed("result", [create_table_statement(t_env, statement.name)])
-    if kind == "COLUMNS":
-        return _describe(t_env, st.Describe("TABLE", statement.name), statement)
-    if kind == "CURRENT CATALOG":
-        return listed("current catalog name", [catalogs.current_catalog])
-    if kind == "CURRENT DATABASE":
-        return listed("current database name", [catalogs.current_database])
-    catalog, database = catalogs.current_catalog, catalogs.current_database
-    if statement.name and kind not in ("DATABASES", "PARTITIONS"):
-        database = statement.name[-1]
-        catalog = statement.name[0] if len(statement.name) == 2 else catalog
-    names: dict[str, Callable[[], list[str]]] = {
-        "CATALOGS": lambda: sorted(catalogs.catalogs),
-        "DATABASES": lambda: sorted(
-            catalogs.catalog(statement.name[0] if statement.name else catalog).databases
-        ),
-        "TABLES": lambda: catalogs.names_in(catalog, database),
-        "VIEWS": t_env.list_views,
-        "FUNCTIONS": t_env.list_functions,
-        "USER FUNCTIONS": t_env.list_user_defined_functions,
-        "MODULES": t_env.list_modules,
-        "FULL MODULES": t_env.list_modules,
-        "JARS": list,
-        "PARTITIONS": lambda: _target(t_env, statement.name)[0].partitions(t_env),
-        "PROCEDURES": list,
-        "JOBS": list,
-    }
-    if kind not in names:
-        raise ValidationError(f"SHOW {kind} is not supported")
-    title = kind.lower().removesuffix("s").replace("user ", "").replace("full ", "") + " name"
-    return listed(title, [n for n in names[kind]() if _is_like(n, statement)])
-
-
-def _is_like(name: str, statement: st.Show) -> bool:
-    if statement.like is None:
-        return True
-    pattern = re.escape(statement.like).replace("%", ".*").replace("_", ".")
-    return (re.fullmatch(pattern, name) is not None) is not statement.not_like
-
-
-def _describe(
-    t_env: TableEnvironment, statement: st.Describe, show: st.Show | None = None
-) -> TableResult:
-    schema, keys, extras = t_env._described(statement.name)
-    columns = t.RowType.of(
-        ("name", t.STRING), ("type", t.STRING), ("null", t.BOOLEAN), ("key", t.STRING),
-        ("extras", t.STRING), ("watermark", t.STRING),
-    )  # fmt: skip
-    rows = []
-    for column in schema.fields:
-        if show is not None and not _is_like(column.name, show):
-            continue
-        extra, watermark = extras.get(column.name, (None, None))
-        key = f"PRI({', '.join(keys)})" if column.name in keys else None
-        text = column.type.nullable().as_summary_string()
-        rows.append(Row(column.name, text, column.type.is_nullable, key, extra, watermark))
-    return TableResult(columns, rows)
+# ---- EXPLAIN, SET
 
 
 def _explain(t_env: TableEnvironment, statement: st.Explain) -> TableResult:
-    return listed("result", [t_env._explained(statement.statement, statement.details)])
+    text = t_env._explained(statement.statement, statement.details)
+    return TableResult(_OK, [Row(text)], raw=True)
 
 
 def _set(t_env: TableEnvironment, statement: st.SetOption) -> TableResult:
@@ -429,8 +353,8 @@ _RUNNERS: dict[type, Callable[[Any, Any], TableResult]] = {
     st.Use: _use,
     st.LoadModule: _load,
     st.UnloadModule: _unload,
-    st.Show: _show,
-    st.Describe: _describe,
+    st.Show: show,
+    st.Describe: describe,
     st.Explain: _explain,
     st.SetOption: _set,
     st.ResetOption: _reset,

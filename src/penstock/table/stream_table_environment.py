@@ -16,8 +16,8 @@ from penstock.table.bridge import RecordsToRows, StreamTable
 from penstock.table.catalog_manager import View
 from penstock.table.catalog_table import CatalogTable
 from penstock.table.changelog_mode import ChangelogMode
-from penstock.table.environment_names import parts_of
 from penstock.table.environment_settings import EnvironmentSettings
+from penstock.table.names import parts_of
 from penstock.table.schema import Schema
 from penstock.table.stream_columns import columns_of_fields, columns_of_schema, natural_columns
 from penstock.table.table import Table
@@ -33,7 +33,7 @@ class StreamTableEnvironment(TableEnvironment):
     >>> env = StreamExecutionEnvironment.get_execution_environment()
     >>> t_env = StreamTableEnvironment.create(env)
     >>> stream = env.from_collection([(1, "a"), (2, "b")])
-    >>> t_env.from_data_stream(stream, "id, name").get_schema().names()
+    >>> t_env.from_data_stream(stream, "id, name").get_schema().get_field_names()
     ['id', 'name']
     """
 

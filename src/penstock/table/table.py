@@ -12,6 +12,8 @@ from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Correlate, Join, Node, Sort, TableAggregate, project
 from penstock.graph.relational.expressions import Call, Expr, FieldAccess, UdfCall
 from penstock.table.arrow_types import arrow_table
+from penstock.table.changelog_columns import ChangelogArguments, from_changelog, to_changelog
+from penstock.table.described import resolved
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.expression import Expression
@@ -24,6 +26,8 @@ from penstock.table.grouped_table import (
     OverWindowedTable,
     unaliased,
 )
+from penstock.table.names import hint
+from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.sql.expression_binder import ExpressionBinder
 from penstock.table.sql.from_binder import joined_schema
 from penstock.table.sql.query_binder import distinct, set_operation
@@ -31,6 +35,7 @@ from penstock.table.sql.scope import Scope
 from penstock.table.statement_runner import started
 from penstock.table.table_pipeline import TablePipeline, sink_of
 from penstock.table.table_result import TableResult
+from penstock.table.table_schema import TableSchema
 from penstock.table.table_trees import TreeBinder, trees_of
 from penstock.table.window import GroupWindow, OverWindow
 
@@ -46,28 +51,30 @@ class Table:
     >>> from penstock.table.expressions import col
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> table = t_env.from_elements([(1, "a"), (2, "b")], ["id", "name"])
-    >>> table.where(col("id") > 1).select(col("name")).get_schema().names()
+    >>> table.where(col("id") > 1).select(col("name")).get_schema().get_field_names()
     ['name']
     """
 
-    def __init__(self, node: Node, t_env: TableEnvironment) -> None:
+    def __init__(self, node: Node, t_env: TableEnvironment, entry: Any = None) -> None:
         self._node = node
         self._t_env = t_env
+        #: What the catalog holds, if this is a table as it stands there.
+        self._entry = entry
         self._registered: str | None = None
 
     # ---- columns -------------------------------------------------------------------------------
 
-    def get_schema(self) -> t.RowType:
-        """Return the columns."""
-        return self._node.schema
+    def get_schema(self) -> TableSchema:
+        """Return names and types of the columns."""
+        return TableSchema.of(self._node.schema)
 
-    def get_resolved_schema(self) -> t.RowType:
-        """Return the columns."""
-        return self._node.schema
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Return the columns; of a table in a catalog, with watermark and primary key."""
+        return resolved(self._node.schema, self._entry, self._t_env)
 
     def print_schema(self) -> None:
-        """Print the columns as a tree."""
-        print(schema_text(self._node.schema))
+        """Print the columns."""
+        print(self.get_resolved_schema())
 
     def __getattr__(self, name: str) -> Any:
         """Return a column by name: `table.id`."""
@@ -87,7 +94,14 @@ class Table:
 
     def add_columns(self, *fields: Any) -> Table:
         """Return all columns and more behind them."""
-        return self._made(self._binder().select([exp.Star(), *trees_of(fields)]))
+        added = trees_of(fields)
+        for name in map(_name_of, added):
+            if name in self._node.names():
+                raise ValidationError(
+                    f"there is a column {name!r} already", where="add_columns()",
+                    todo="give it another name with alias(...), or use add_or_replace_columns()",
+                )  # fmt: skip
+        return self._made(self._binder().select([exp.Star(), *added]))
 
     def add_or_replace_columns(self, *fields: Any) -> Table:
         """Return all columns, those of the same name replaced, the others added."""
@@ -99,17 +113,22 @@ class Table:
         """Give some columns other names: `col("a").alias("b")`."""
         renamed = {tree.this.name: tree.alias for tree in trees_of(fields)}
         for name in renamed:
-            if name not in self._node.names():
-                known = ", ".join(self._node.names())
-                raise ValidationError(f"there is no column {name!r}", todo=f"columns are: {known}")
+            self._check_column(name, "rename_columns()")
         names = [renamed.get(name, name) for name in self._node.names()]
         return self._made(self._t_env._renamed(self._node, names))
 
     def drop_columns(self, *fields: Any) -> Table:
         """Return all columns but some."""
         dropped = {tree.name for tree in trees_of(fields)}
+        for name in dropped:
+            self._check_column(name, "drop_columns()")
         kept = [ref for ref in self._node.refs() if ref.name not in dropped]
         return self._made(project(self._node, kept, [ref.name for ref in kept]))
+
+    def _check_column(self, name: str, where: str) -> None:
+        if name not in self._node.names():
+            todo = hint(name, self._node.names())
+            raise ValidationError(f"there is no column {name!r}", where=where, todo=todo)
 
     # ---- rows ----------------------------------------------------------------------------------
 
@@ -323,6 +342,26 @@ class Table:
         """Return the rows that are left when those of the other table are taken away."""
         return self._made(set_operation(self._node, right._node, "except", True))
 
+    # ---- changes as columns --------------------------------------------------------------------
+
+    def to_changelog(self, *arguments: Any) -> Table:
+        """Return the changes of this table as rows that are only added, with a column `op`.
+
+        :param arguments: `descriptor("name").as_argument("op")` for another name of the column,
+            `map_("INSERT", "I", ...).as_argument("op_mapping")` for other words; changes that
+            the map does not name are left out.
+        """
+        given = ChangelogArguments.of(trees_of(arguments), "to_changelog()")
+        return self._made(to_changelog(self._node, given))
+
+    def from_changelog(self, *arguments: Any) -> Table:
+        """Return a table that changes as the column `op` of this one says; the column goes.
+
+        :param arguments: as with `to_changelog`; the map leads from words to kinds.
+        """
+        given = ChangelogArguments.of(trees_of(arguments), "from_changelog()")
+        return self._made(from_changelog(self._node, given))
+
     # ---- running it ----------------------------------------------------------------------------
 
     def execute(self) -> TableResult:
@@ -395,7 +434,7 @@ def final_frame(table: Table) -> Any:
     # Here and not above: it takes longer to load than all the rest of this package.
     import pandas
 
-    return pandas.DataFrame(final_rows(table), columns=table.get_schema().names())
+    return pandas.DataFrame(final_rows(table), columns=table._node.names())
 
 
 def _name_of(tree: Any) -> str:
@@ -404,12 +443,3 @@ def _name_of(tree: Any) -> str:
 
 def _column_tree(name: str) -> Any:
     return exp.Column(this=exp.to_identifier(name, quoted=True))
-
-
-def schema_text(schema: t.RowType) -> str:
-    """Return columns as Flink prints them."""
-    lines = ["("]
-    for i, column in enumerate(schema.fields):
-        comma = "," if i < len(schema.fields) - 1 else ""
-        lines.append(f"  `{column.name}` {column.type.as_summary_string()}{comma}")
-    return "\n".join([*lines, ")"])

@@ -89,11 +89,11 @@ class TableConfig:
 
     def get_sql_dialect(self) -> SqlDialect:
         """Return the dialect of SQL."""
-        return SqlDialect(self.get(SQL_DIALECT.key, "default").lower())
+        return SqlDialect[self.get(SQL_DIALECT.key, "default").upper()]
 
     def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
         """Set the dialect of SQL; only the default one has an effect."""
-        self.set(SQL_DIALECT.key, sql_dialect.value)
+        self.set(SQL_DIALECT.key, SqlDialect(sql_dialect).name.lower())
 
     def get_python_executable(self) -> str:
         """Return the interpreter of the workers."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import CatalogError, ValidationError
-from penstock.table.catalog_manager import View, hint
 from penstock.table.catalog_table import CatalogTable, Column
+from penstock.table.names import hint
 from penstock.table.sql import statements as st
 from penstock.table.sql.type_parser import parse_type
 
@@ -148,7 +148,8 @@ def _added(t_env: TableEnvironment, table: CatalogTable, statement: st.AlterTabl
     assert statement.schema is not None
     extra = define_table(t_env, replace(statement.schema, name=("",)))
     columns = list(table.columns)
-    for column in extra.columns:
+    for added in extra.columns:
+        column = added
         names = [c.name for c in columns]
         exists = column.name in names
         if exists is (statement.action == "add"):
@@ -156,6 +157,8 @@ def _added(t_env: TableEnvironment, table: CatalogTable, statement: st.AlterTabl
             raise ValidationError(f"column {column.name!r} {word}", where=f"table {table.name}")
         place = names.index(column.name) if exists else len(columns)
         if exists:
+            if column.comment is None:
+                column = replace(column, comment=columns[place].comment)
             del columns[place]
         position = statement.positions.get(column.name)
         if position == ("FIRST",):
@@ -167,43 +170,3 @@ def _added(t_env: TableEnvironment, table: CatalogTable, statement: st.AlterTabl
         table, columns=tuple(columns), primary_key=extra.primary_key or table.primary_key,
         watermark=extra.watermark or table.watermark,
     )  # fmt: skip
-
-
-def create_table_statement(t_env: TableEnvironment, name: tuple[str, ...]) -> str:
-    """Return the statement that creates a table or view as it is now."""
-    entry = t_env._catalogs.find(name)
-    if entry is None:
-        raise CatalogError(
-            f"there is no table {'.'.join(name)!r}",
-            todo=hint(name[-1], t_env._catalogs.table_names()),
-        )
-    path = ".".join(f"`{part}`" for part in t_env._catalogs.qualify(name))
-    if isinstance(entry, View):
-        columns = ", ".join(f"`{n}`" for n in entry.node.names())
-        return f"CREATE VIEW {path} ({columns})\nAS {entry.text}"
-    assert isinstance(entry, CatalogTable)
-    lines = [_column_text(entry, column) for column in entry.columns]
-    if entry.watermark is not None:
-        lines.append(f"  WATERMARK FOR `{entry.watermark[0]}` AS {entry.watermark[2]}")
-    if entry.primary_key:
-        keys = ", ".join(f"`{k}`" for k in entry.primary_key)
-        lines.append(f"  PRIMARY KEY ({keys}) NOT ENFORCED")
-    word = "TEMPORARY TABLE" if entry.temporary else "TABLE"
-    text = f"CREATE {word} {path} (\n" + ",\n".join(lines) + "\n)"
-    if entry.comment:
-        text += f" COMMENT '{entry.comment}'"
-    if entry.partition_keys:
-        text += f"\nPARTITIONED BY ({', '.join(f'`{k}`' for k in entry.partition_keys)})"
-    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in sorted(entry.options.items()))
-    return f"{text}\nWITH (\n{options}\n)"
-
-
-def _column_text(table: CatalogTable, column: Column) -> str:
-    if column.expression is not None:
-        return f"  `{column.name}` AS {column.expression_text}"
-    assert column.type is not None
-    kind = column.type.not_null() if column.name in table.primary_key else column.type
-    text = f"  `{column.name}` {kind.as_summary_string()}"
-    if column.metadata is not None:
-        text += f" METADATA FROM '{column.metadata}'" + (" VIRTUAL" if column.virtual else "")
-    return text if column.comment is None else f"{text} COMMENT '{column.comment}'"

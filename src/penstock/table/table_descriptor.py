@@ -75,6 +75,26 @@ class TableDescriptor:
         self._partition_keys = partition_keys
         self._comment = comment
 
+    def __str__(self) -> str:
+        text = "" if self._schema is None else f"{self._schema}\n"
+        if self._comment is not None:
+            text += f"COMMENT '{self._comment}'\n"
+        if self._partition_keys:
+            text += f"PARTITIONED BY ({', '.join(f'`{key}`' for key in self._partition_keys)})\n"
+        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in self._options.items())
+        return f"{text}WITH (\n{options}\n)"
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableDescriptor) and (
+            (self._schema, self._options, self._partition_keys, self._comment)
+            == (other._schema, other._options, other._partition_keys, other._comment)
+        )
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:
         """Return a builder."""

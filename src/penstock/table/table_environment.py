@@ -9,7 +9,7 @@ from typing import Any
 from penstock.common import Configuration, Row
 from penstock.connectors.collection import CollectionSource
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.errors import CatalogError, ValidationError
+from penstock.errors import ValidationError
 from penstock.execution.data_frames import find_data_frames
 from penstock.graph.relational import types as t
 from penstock.graph.relational.algebra import Node, Scan, project
@@ -17,17 +17,19 @@ from penstock.graph.specs import SourceSpec
 from penstock.graph.transformations import OperatorTransformation
 from penstock.table.arrow_types import logical_type
 from penstock.table.bridge import RecordsToRows, StreamTable
-from penstock.table.catalog_manager import CatalogManager, View, hint
-from penstock.table.catalog_table import CatalogTable
-from penstock.table.environment_names import EnvironmentNames, parts_of
+from penstock.table.catalog_manager import CatalogManager, View
+from penstock.table.element_check import check_rows
+from penstock.table.environment_names import EnvironmentNames
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.names import hint, parts_of
 from penstock.table.planning import Planner
 from penstock.table.sql import statements as st
 from penstock.table.sql.from_binder import BindContext
 from penstock.table.sql.parser import parse_statement
 from penstock.table.sql.query_binder import bind_query
+from penstock.table.sql.underline import showing_places
 from penstock.table.statement_runner import bound_insert, run_statement
 from penstock.table.statement_set import StatementSet
 from penstock.table.table import Table, final_rows
@@ -85,6 +87,8 @@ class TableEnvironment(EnvironmentNames):
         """
         rows = [_as_record(element) for element in elements]
         row_type = self._row_type(rows, schema)
+        if verify_schema:
+            check_rows(rows, row_type)
         source = OperatorTransformation(
             "Collection Source", SourceSpec(CollectionSource(rows)), [], 1
         )
@@ -114,14 +118,22 @@ class TableEnvironment(EnvironmentNames):
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
         """Return the rows of a pandas DataFrame as a table.
 
-        :param schema: names of the columns or a row type; the frame's own names if left out.
+        :param schema: names of the columns, their types, or a row type; the frame's own names if
+            left out.
         :param splits_num: accepted; the rows stay in the user's process and are read in order.
         """
         rows = [
             tuple(None if _is_missing(value) else _plain(value) for value in row)
             for row in pdf.itertuples(index=False, name=None)
         ]
-        return self.from_elements(rows, [str(c) for c in pdf.columns] if schema is None else schema)
+        names = [str(column) for column in pdf.columns]
+        if schema is None:
+            schema = names
+        elif not isinstance(schema, t.RowType) and all(
+            isinstance(each, t.LogicalType) for each in schema
+        ):
+            schema = t.RowType.of(*zip(names, schema, strict=True), is_nullable=False)
+        return self.from_elements(rows, schema)
 
     def from_data_frame(self, data_frame: Any) -> Table:
         """Return the rows of a DataFrame of Spark, batch or streaming, as a table.
@@ -188,7 +200,7 @@ class TableEnvironment(EnvironmentNames):
                 f"there is no table {path!r}",
                 todo=hint(parts_of(path)[-1], self._catalogs.table_names()),
             )
-        return Table(node, self)
+        return Table(node, self, self._catalogs.find(parts_of(path)))
 
     scan = from_path
 
@@ -210,7 +222,8 @@ class TableEnvironment(EnvironmentNames):
             raise ValidationError(
                 "sql_query() takes a query", got=query, todo="run statements with execute_sql()"
             )
-        return Table(self._bind(statement.tree), self)
+        with showing_places(query):
+            return Table(self._bind(statement.tree), self)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement.
@@ -218,11 +231,15 @@ class TableEnvironment(EnvironmentNames):
         A query starts a job whose rows the result collects; INSERT starts a job and returns at
         once.
         """
-        return run_statement(self, parse_statement(stmt))
+        statement = parse_statement(stmt)
+        with showing_places(stmt):
+            return run_statement(self, statement)
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """Return the plans of a query or an INSERT."""
-        return self._explained(parse_statement(stmt), [detail.name for detail in extra_details])
+        statement = parse_statement(stmt)
+        with showing_places(stmt):
+            return self._explained(statement, [detail.name for detail in extra_details])
 
     def create_statement_set(self) -> StatementSet:
         """Return an empty set of inserts that run as one job."""
@@ -277,29 +294,6 @@ class TableEnvironment(EnvironmentNames):
                 todo="give every column a name",
             )
         return project(node, node.refs(), names)
-
-    def _described(
-        self, name: tuple[str, ...]
-    ) -> tuple[t.RowType, tuple[str, ...], dict[str, tuple[str | None, str | None]]]:
-        entry = self._catalogs.find(name)
-        if entry is None:
-            raise CatalogError(
-                f"there is no table {'.'.join(name)!r}",
-                todo=hint(name[-1], self._catalogs.table_names()),
-            )
-        extras: dict[str, tuple[str | None, str | None]] = {}
-        keys: tuple[str, ...] = ()
-        if isinstance(entry, CatalogTable):
-            keys = entry.primary_key
-            for column in entry.columns:
-                extra = f"AS {column.expression_text}" if column.expression is not None else None
-                if column.metadata is not None:
-                    extra = f"METADATA FROM '{column.metadata}'"
-                mark = entry.watermark
-                watermark = mark[2] if mark is not None and mark[0] == column.name else None
-                extras[column.name] = (extra, watermark)
-        schema = entry.node.schema if isinstance(entry, View) else entry.resolved(self)
-        return schema, keys, extras
 
 
 def _is_missing(value: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.graph.relational.algebra import Node
-from penstock.table.environment_names import parts_of
 from penstock.table.explain import explain
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.names import parts_of
 from penstock.table.statement_runner import insert_into, started
 from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_result import TableResult

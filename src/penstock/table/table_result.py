@@ -9,8 +9,10 @@ from penstock.common import JobClient, Row
 from penstock.connectors.collect import Collector
 from penstock.execution.executor import JobHandle
 from penstock.graph.relational import types as t
+from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.result_kind import ResultKind
 from penstock.table.result_text import draw
+from penstock.table.table_schema import TableSchema
 
 
 class CloseableIterator:
@@ -58,6 +60,8 @@ class TableResult:
         collector: Collector | None = None,
         streaming: bool = False,
         zone: str = "UTC",
+        raw: bool = False,
+        null_text: str = "<NULL>",
     ) -> None:
         self._schema = schema
         self._rows = rows
@@ -66,6 +70,9 @@ class TableResult:
         self._collector = collector
         self._streaming = streaming
         self._zone = zone
+        #: Whether rows are printed as they are, without a frame around them.
+        self._raw = raw
+        self._null_text = null_text
         if handle is not None and collector is not None:
             collector.on_close(handle.cancel)
             threading.Thread(
@@ -90,13 +97,13 @@ class TableResult:
         waiter.start()
         waiter.join(timeout_ms / 1000)
 
-    def get_table_schema(self) -> t.RowType:
+    def get_table_schema(self) -> TableSchema:
         """Return the columns of the rows."""
-        return self._schema
+        return TableSchema.of(self._schema)
 
-    def get_resolved_schema(self) -> t.RowType:
+    def get_resolved_schema(self) -> ResolvedSchema:
         """Return the columns of the rows."""
-        return self._schema
+        return ResolvedSchema.physical(self._schema.names(), self._schema.children())
 
     def get_result_kind(self) -> ResultKind:
         """Tell whether there are rows."""
@@ -115,7 +122,15 @@ class TableResult:
         if self._kind is ResultKind.SUCCESS:
             print("OK")
             return
-        for line in draw(self.collect(), self._schema, self._streaming, self._zone):
+        if self._raw:
+            for row in self.collect():
+                print(",".join(map(str, row)), flush=True)
+            return
+        lines = draw(
+            self.collect(), self._schema, self._zone, changes=self._streaming,
+            by_content=self._rows is not None, null_text=self._null_text,
+        )  # fmt: skip
+        for line in lines:
             print(line, flush=True)
 
 

@@ -13,6 +13,7 @@ from penstock.graph.relational.algebra import Node
 from penstock.graph.relational.expressions import Expr, UdfCall
 from penstock.graph.relational.user_functions import UserFunction
 from penstock.table.classic_expressions import parse_expressions
+from penstock.table.column_names import named
 from penstock.table.expression_base import ExpressionBase, tree_of
 from penstock.table.expression_tree import Bound, Modified, call, with_named_functions
 from penstock.table.sql.expression_binder import ExpressionBinder
@@ -54,6 +55,7 @@ class TreeBinder:
     ) -> Node:  # fmt: skip
         """Return a SELECT over the node."""
         prepared = self._spread([self._prepared(item, windows) for item in items])
+        prepared = named(prepared, self._is_aggregate)
         select = exp.Select(
             expressions=prepared,
             from_=exp.From(this=exp.Table(this=exp.to_identifier(_INPUT, quoted=True))),
@@ -77,6 +79,9 @@ class TreeBinder:
 
     def _function(self, name: str) -> Any:
         return self._functions.get(name) or self._t_env._catalogs.find_function(name)
+
+    def _is_aggregate(self, name: str) -> bool:
+        return getattr(self._function(name), "kind", "") == "aggregate"
 
     def _named(self, function: UserFunction) -> str:
         name = f"{function.name}${len(self._functions)}"

@@ -109,11 +109,16 @@ def of_value(value: Any) -> t.LogicalType:
 
 def of_rows(rows: Sequence[Any]) -> t.RowType | None:
     """Return the row type that many values have in common, None if they are no rows."""
-    kinds = [of_value(row) for row in rows]
+    kinds = [_of_dict(row) if isinstance(row, dict) else of_value(row) for row in rows]
     if not kinds or not all(isinstance(kind, t.RowType) for kind in kinds):
         return None
     found = _merged(kinds)
     return found if isinstance(found, t.RowType) else None
+
+
+def _of_dict(row: dict[Any, Any]) -> t.RowType:
+    """Return the type of a row that is written as a dict: its columns are in order of name."""
+    return t.RowType.of(*((str(name), of_value(value)) for name, value in sorted(row.items())))
 
 
 def _merged(kinds: Sequence[t.LogicalType]) -> t.LogicalType:

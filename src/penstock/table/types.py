@@ -7,8 +7,10 @@ from typing import Any
 
 from penstock.common.types import Row, RowKind
 from penstock.errors import ConfigurationError
+from penstock.graph.relational import stream_types as _stream_types  # noqa: F401
 from penstock.graph.relational import types as t
 
+# The import of `stream_types` lets formats of streams take these types too.
 DataType = t.LogicalType
 RowField = t.RowField
 

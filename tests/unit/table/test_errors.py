@@ -36,18 +36,25 @@ def t_env(tmp_path: Path) -> TableEnvironment:
             ValidationError,
             "there is no column 'curency'\n"
             "  where: line 1, column 8\n"
+            "         SELECT curency FROM orders\n"
+            "                ^^^^^^^\n"
             "  to do: did you mean currency?",
         ),
         (
             "SELECT id FROM ordres",
             ValidationError,
-            "there is no table 'ordres'\n  where: line 1, column 16\n  to do: did you mean orders?",
+            "there is no table 'ordres'\n  where: line 1, column 16\n"
+            "         SELECT id FROM ordres\n"
+            "                        ^^^^^^\n"
+            "  to do: did you mean orders?",
         ),
         (
             "SELECT id FROM orders JOIN rates ON orders.id = rates.id",
             ValidationError,
             "column 'id' is ambiguous\n"
             "  where: line 1, column 8\n"
+            "         SELECT id FROM orders JOIN rates ON orders.id = rates.id\n"
+            "                ^^\n"
             "  got:   it is a column of orders and of rates\n"
             "  to do: write the table's name in front: orders.id or rates.id",
         ),
@@ -63,6 +70,9 @@ def t_env(tmp_path: Path) -> TableEnvironment:
             ValidationError,
             "the window TUMBLE needs a time attribute, and column 'at' is none\n"
             "  where: line 1, column 26\n"
+            "         SELECT window_start FROM TUMBLE(TABLE orders, DESCRIPTOR(at), "
+            "INTERVAL '1' MINUTE)\n"
+            "                                  ^^^^^^\n"
             "  got:   type TIMESTAMP(3)\n"
             "  to do: declare WATERMARK FOR it in CREATE TABLE or in the Schema, use .rowtime in "
             "from_data_stream, or PROCTIME()",
@@ -79,6 +89,8 @@ def t_env(tmp_path: Path) -> TableEnvironment:
             ValidationError,
             "both sides of UNION must have the same number of columns\n"
             "  where: line 1, column 8\n"
+            "         SELECT id FROM orders UNION SELECT id, amount FROM rates\n"
+            "                ^^\n"
             "  got:   1 and 2 columns\n"
             "  to do: select the same columns on both sides",
         ),
@@ -136,6 +148,8 @@ def test_a_wrong_statement_is_told_what_to_do(
             "SELECT id + currency FROM orders",
             "+ does not take values of these types\n"
             "  where: line 1, column 8\n"
+            "         SELECT id + currency FROM orders\n"
+            "                ^^\n"
             "  got:   INT + STRING\n"
             "  to do: CAST one of them to a type that goes with the other",
         ),
@@ -143,6 +157,8 @@ def test_a_wrong_statement_is_told_what_to_do(
             "SELECT UPPER(amount) FROM orders",
             "UPPER does not take these arguments\n"
             "  where: line 1, column 8\n"
+            "         SELECT UPPER(amount) FROM orders\n"
+            "                ^^^^^\n"
             "  got:   UPPER(DOUBLE)\n"
             "  to do: call it as UPPER(STRING)",
         ),
@@ -150,6 +166,8 @@ def test_a_wrong_statement_is_told_what_to_do(
             "SELECT SUM(currency) FROM orders",
             "SUM does not take these arguments\n"
             "  where: line 1, column 8\n"
+            "         SELECT SUM(currency) FROM orders\n"
+            "                ^^^\n"
             "  got:   SUM(STRING)\n"
             "  to do: call it as SUM(NUMERIC)",
         ),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from penstock.common import Row
+from penstock.connectors.file_source.file_format import FilePiece
+from penstock.connectors.file_source.orc_format import read_stripes
 from penstock.connectors.file_source.source import FileSource
 from penstock.core.io import Committable, CommitterContext, WriterContext
-from penstock.errors import ValidationError
+from penstock.errors import ConfigurationError, ValidationError
 from penstock.graph.relational.planner.rules import optimise
 from penstock.table import EnvironmentSettings, TableEnvironment
 from penstock.table.catalog_table import CatalogTable
@@ -83,6 +89,48 @@ def test_a_parquet_file_is_one_that_others_can_read(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / file)
     assert table.to_pydict() == {"id": [1, 2], "name": ["tea", None]}
     assert pq.ParquetFile(tmp_path / file).metadata.row_group(0).column(0).compression == "GZIP"
+
+
+def test_orc_files_are_written_and_read_again(tmp_path: Path) -> None:
+    t_env = _environment()
+    t_env.get_config().set("parallelism.default", "1")
+    columns = (
+        "id INT, name STRING, price DECIMAL(10, 2), day DATE, at TIMESTAMP(3), "
+        "moment TIMESTAMP_LTZ(3), list ARRAY<INT>, pairs MAP<STRING, INT>, "
+        "part ROW<x INT, y STRING>"
+    )
+    values = (
+        "(1, 'tea', 1.50, DATE '2020-01-02', TIMESTAMP '2020-01-02 03:04:05.678', "
+        "TO_TIMESTAMP_LTZ(1500, 3), ARRAY[1, 2], MAP['a', 1], ROW(7, 'z'))"
+    )
+    _create(t_env, tmp_path / "out", columns, "orc", ", 'orc.compress' = 'ZSTD'")
+    t_env.execute_sql(f"INSERT INTO t VALUES {values}").wait()
+    [expected] = _rows(t_env, f"SELECT * FROM (VALUES {values}) AS v")
+    [found] = _rows(t_env, "SELECT * FROM t")
+    assert _shown(found) == _shown(expected)
+    [file] = _files(tmp_path / "out")
+    table = orc.read_table(tmp_path / "out" / file)
+    assert table.column("name").to_pylist() == ["tea"]
+    assert orc.ORCFile(tmp_path / "out" / file).compression == "ZSTD"
+    _create(t_env, tmp_path / "times", "t TIME", "orc", name="times")
+    with pytest.raises(ConfigurationError, match="an ORC file has no times of day"):
+        t_env.execute_sql("INSERT INTO times VALUES (TIME '01:02:03')")
+
+
+def test_each_stripe_of_an_orc_file_belongs_to_one_piece(tmp_path: Path) -> None:
+    path = str(tmp_path / "numbers.orc")
+    with orc.ORCWriter(path, stripe_size=1024) as writer:
+        for start in range(0, 50_000, 5_000):
+            writer.write(pa.table({"n": list(range(start, start + 5_000))}))
+    assert orc.ORCFile(path).nstripes > 3
+    size = os.path.getsize(path)
+    bounds = [0, size // 3, size // 2, size]
+    found = [
+        batch.column(0).to_pylist()
+        for start, end in itertools.pairwise(bounds)
+        for batch in read_stripes(FilePiece(path, start, end, size), 1000, ["n"])
+    ]
+    assert sorted(n for part in found for n in part) == list(range(50_000))
 
 
 def test_lines_of_raw_files_and_changes_of_a_database(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_what_is_written_is_read_again(name: str, row: tuple[Any, ...]) -> None:
     assert made.decode(data) == [row]
 
 
-@pytest.mark.parametrize("name", ["debezium-json", "canal-json"])
+@pytest.mark.parametrize("name", ["debezium-json", "canal-json", "maxwell-json", "ogg-json"])
 def test_changes_are_written_and_read_again(name: str) -> None:
     made = _format(name)
     for kind, again in ((0, 0), (1, 3), (2, 0), (3, 3)):
@@ -240,13 +240,42 @@ def test_canal_tells_only_what_changed() -> None:
         made.decode(json.dumps({**message, "type": "DROP"}).encode())
 
 
+def test_maxwell_tells_only_what_changed() -> None:
+    made = _context("maxwell-json", ("table", "primary-key-columns", "ingestion-timestamp"))
+    message = {
+        "database": "shop", "table": "items", "type": "update", "ts": 3,
+        "primary_key_columns": ["a"], "data": {"a": 1, "b": "y"}, "old": {"b": "x"},
+    }  # fmt: skip
+    more = ("items", ["a"], datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=_UTC))
+    assert made.decode(json.dumps(message).encode()) == [(1, "x", *more, 1), (1, "y", *more, 2)]
+    assert made.decode(json.dumps({**message, "type": "insert"}).encode()) == [(1, "y", *more, 0)]
+    assert made.decode(json.dumps({**message, "type": "delete"}).encode()) == [(1, "y", *more, 3)]
+    with pytest.raises(SourceError, match="unknown type 'bootstrap-start'"):
+        made.decode(json.dumps({**message, "type": "bootstrap-start"}).encode())
+
+
+def test_golden_gate_tells_rows_before_and_after() -> None:
+    made = _context("ogg-json", ("table", "primary-keys", "event-timestamp"))
+    message = {
+        "table": "OGG.ITEMS", "op_type": "U", "op_ts": "2020-05-13 15:40:06.000000",
+        "primary_keys": ["a"], "before": {"a": 1, "b": "x"}, "after": {"a": 1, "b": "y"},
+    }  # fmt: skip
+    more = ("OGG.ITEMS", ["a"], datetime.datetime(2020, 5, 13, 15, 40, 6, tzinfo=_UTC))
+    assert made.decode(json.dumps(message).encode()) == [(1, "x", *more, 1), (1, "y", *more, 2)]
+    assert made.decode(json.dumps({**message, "op_type": "I"}).encode()) == [(1, "y", *more, 0)]
+    assert made.decode(json.dumps({**message, "op_type": "D"}).encode()) == [(1, "x", *more, 3)]
+    with pytest.raises(SourceError, match="ADD TRANDATA"):
+        made.decode(json.dumps({**message, "before": None}).encode())
+
+
 def test_unknown_formats_and_options_are_refused() -> None:
     with pytest.raises(ValidationError) as caught:
         _format("yaml")
     assert str(caught.value) == (
         "there is no format 'yaml'\n"
         "  where: table t\n"
-        "  to do: use one of: avro, avro-confluent, canal-json, csv, debezium-json, json, raw"
+        "  to do: use one of: avro, avro-confluent, canal-json, csv, debezium-json, json, "
+        "maxwell-json, ogg-json, raw"
     )
     with pytest.raises(ValidationError) as caught:
         _format("raw", _AB, encoding="utf-8")

@@ -13,6 +13,7 @@ from penstock.graph.relational import types as t
 from penstock.table import EnvironmentSettings, TableEnvironment
 from penstock.table.factories.base import TableContext
 from penstock.table.factories.jdbc import JdbcFactory
+from tests.sql_cases import show
 
 COLUMNS = "id INT, name STRING, price DECIMAL(8, 2), at TIMESTAMP(3), ok BOOLEAN"
 
@@ -54,7 +55,7 @@ def _create(t_env: TableEnvironment, database: Path, text: str, table: str, more
 
 def _rows(t_env: TableEnvironment, query: str) -> list[str]:
     with t_env.execute_sql(query).collect() as found:
-        return sorted(str(row) for row in found)
+        return sorted(show(row) for row in found)
 
 
 def _content(database: Path, query: str) -> list[Any]:

@@ -59,7 +59,7 @@ def test_a_table_is_described(t_env: TableEnvironment) -> None:
     ]
     assert rows(t_env, "DESC e")[1][4:] == (
         "AS CAST(TIMESTAMP '2020-01-01 00:00:00' AS TIMESTAMP(3))",
-        "at - INTERVAL '1' SECOND",
+        "`at` - INTERVAL '1' SECOND",
     )
     assert rows(t_env, "SHOW COLUMNS FROM t LIKE 'n%'")[0][0] == "name"
 
@@ -79,12 +79,12 @@ def test_a_table_is_altered(t_env: TableEnvironment) -> None:
         "CREATE TABLE `default_catalog`.`default_database`.`t` (\n"
         "  `id` INT NOT NULL,\n"
         "  `price` DECIMAL(10, 2),\n"
-        "  `title` STRING\n"
+        "  `title` VARCHAR(2147483647)\n"
         ")\n"
         "WITH (\n"
         "  'connector' = 'datagen',\n"
         "  'number-of-rows' = '5'\n"
-        ")"
+        ")\n"
     )
     t_env.execute_sql("ALTER TABLE t RENAME TO u")
     assert t_env.list_tables() == ["u"]

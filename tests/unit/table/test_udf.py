@@ -189,6 +189,8 @@ def test_wrong_arguments_are_told_when_the_query_is_made(env: TableEnvironment) 
     assert str(caught.value) == (
         "both does not take these arguments: missing a required argument: 'b'\n"
         "  where: line 1, column 8\n"
+        "         SELECT both(id) FROM t\n"
+        "                ^^^^\n"
         "  got:   both(BIGINT)\n"
         "  to do: call it as both(a, b)"
     )
@@ -197,6 +199,8 @@ def test_wrong_arguments_are_told_when_the_query_is_made(env: TableEnvironment) 
     assert str(caught.value) == (
         "scaled does not take these arguments\n"
         "  where: line 1, column 8\n"
+        "         SELECT scaled(words) FROM t\n"
+        "                ^^^^^^\n"
         "  got:   scaled(STRING)\n"
         "  to do: call it as scaled(BIGINT)"
     )
@@ -206,6 +210,8 @@ def test_wrong_arguments_are_told_when_the_query_is_made(env: TableEnvironment) 
     assert str(caught.value) == (
         "split is no scalar function\n"
         "  where: line 1, column 8\n"
+        "         SELECT split(words) FROM t\n"
+        "                ^^^^^\n"
         "  got:   a function of kind table\n"
         "  to do: write LATERAL TABLE(split(...)), or use join_lateral or flat_map"
     )

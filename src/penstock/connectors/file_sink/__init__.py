@@ -6,6 +6,7 @@ from penstock.connectors.file_sink.assigners import (
     DateTimeBucketAssigner,
     EventTimeBucketAssigner,
 )
+from penstock.connectors.file_sink.compaction import FileCompactor, FileCompactStrategy
 from penstock.connectors.file_sink.output_file_config import OutputFileConfig
 from penstock.connectors.file_sink.rolling import (
     CheckpointRollingPolicy,
@@ -28,6 +29,8 @@ __all__ = [
     "DateTimeBucketAssigner",
     "DefaultRollingPolicy",
     "EventTimeBucketAssigner",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileSink",
     "FileSinkBuilder",
     "OnCheckpointRollingPolicy",

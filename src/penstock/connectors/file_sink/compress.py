@@ -87,6 +87,8 @@ class CompressWriterFactory(StagedFactory):
 class CompressedFormat(PartFormat):
     """Records as they are while a part is open; compressed as a whole when it ends."""
 
+    concatenates = True
+
     def __init__(self, extractor: Encoder[Any] | Callable[[Any], bytes], codec: str | None) -> None:
         self._extractor = extractor
         self._codec = codec

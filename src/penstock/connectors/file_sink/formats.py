@@ -25,6 +25,8 @@ class PartFormat(ABC):
 
     #: Whether a part is just what was packed, one after the other.
     is_plain = False
+    #: Whether files of the format, one behind the other, are a file of the format.
+    concatenates = False
 
     @abstractmethod
     def encoder(self) -> Encode:
@@ -46,6 +48,7 @@ class RowFormat(PartFormat):
     """
 
     is_plain = True
+    concatenates = True
 
     def __init__(self, encoder: Encoder[Any], to_text: Callable[[Any], str] | None = None) -> None:
         self._encoder = encoder

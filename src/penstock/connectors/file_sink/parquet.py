@@ -1,28 +1,17 @@
-"""Parts in Parquet, through pyarrow. Records are staged as Arrow batches."""
+"""Parts in Parquet, through pyarrow."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.common.serialization import BulkWriter, BulkWriterFactory
-from penstock.common.typeinfo import TypeInformation
-from penstock.connectors.arrow_types import arrow_schema
+from penstock.common.serialization import BulkWriterFactory
+from penstock.connectors.arrow_types import arrow_schema, file_row_type
 from penstock.connectors.avro_schema import AvroSchema
+from penstock.connectors.file_sink.arrow_parts import ArrowFormat, ArrowWriterFactory
 from penstock.connectors.file_sink.avro_to_arrow import avro_as_arrow
-from penstock.connectors.file_sink.formats import PartFormat, StagedFactory
-from penstock.connectors.file_sink.frames import frame, pieces
-from penstock.connectors.file_sink.record_fields import field_reader
-from penstock.errors import SinkError
-
-#: Row groups have at least so many rows, if the part has.
-_ROW_GROUP = 1 << 17
-
-Convert = Callable[[Any], Any]
 
 
 class ParquetBulkWriters:
@@ -30,13 +19,14 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: TypeInformation | pa.Schema,
+        row_type: Any,
         hadoop_config: Any = None,
         utc_timestamp: bool = False,
     ) -> BulkWriterFactory[Any]:
         """Return a factory for rows, tuples, dicts or dataclasses with these fields.
 
-        :param row_type: `Types.ROW_NAMED(names, types)`, or a schema of pyarrow's.
+        :param row_type: `Types.ROW_NAMED(names, types)`, `DataTypes.ROW([fields])` or a schema of
+            pyarrow's.
         :param hadoop_config: there is no Hadoop here; of its keys only `parquet.compression` is
             looked at (SNAPPY by default, GZIP, ZSTD, UNCOMPRESSED ...), in a dict.
         :param utc_timestamp: times without a zone are taken and marked as UTC.
@@ -45,7 +35,8 @@ class ParquetBulkWriters:
         >>> rows = Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.LONG()])
         >>> factory = ParquetBulkWriters.for_row_type(rows)
         """
-        schema = row_type if isinstance(row_type, pa.Schema) else arrow_schema(row_type)
+        is_arrow = isinstance(row_type, pa.Schema)
+        schema = row_type if is_arrow else arrow_schema(file_row_type(row_type))
         if utc_timestamp:
             schema = pa.schema([_in_utc(field) for field in schema])
         codec = str((hadoop_config or {}).get("parquet.compression", "SNAPPY")).lower()
@@ -67,129 +58,15 @@ def _in_utc(field: pa.Field) -> pa.Field:
     return field
 
 
-class ParquetWriterFactory(StagedFactory):
+class ParquetWriterFactory(ArrowWriterFactory):
     """Make writers of Parquet files."""
 
     def __init__(self, schema: pa.Schema, compression: str) -> None:
-        self._format = ParquetFormat(schema, compression)
-
-    def create(self, stream: BinaryIO) -> BulkWriter[Any]:
-        return _ParquetWriter(self._format, stream)
-
-    def part_format(self) -> PartFormat:
-        return self._format
+        super().__init__(ParquetFormat(schema, compression))
 
 
-class ParquetFormat(PartFormat):
-    """Rows as Arrow batches while a part is open."""
+class ParquetFormat(ArrowFormat):
+    """Parts as Parquet files."""
 
-    def __init__(self, schema: pa.Schema, compression: str) -> None:
-        self.schema = schema
-        self.compression = compression
-
-    def encoder(self) -> Callable[[Any], bytes]:
-        read = field_reader(self.schema.names)
-        converters = [_converter(field.type) for field in self.schema]
-        changed = [(i, convert) for i, convert in enumerate(converters) if convert is not None]
-        width = len(converters)
-        dumps, protocol = pickle.dumps, pickle.HIGHEST_PROTOCOL
-
-        def encode(record: Any) -> bytes:
-            if not changed and type(record) is tuple and len(record) == width:
-                return dumps(record, protocol)
-            values = read(record)
-            for position, convert in changed:
-                values[position] = convert(values[position])
-            # A tuple: the garbage collector soon leaves it alone, a list never.
-            return dumps(tuple(values), protocol)
-
-        return encode
-
-    def pack(self, records: list[bytes]) -> bytes:
-        table = self.table(records)
-        buffer = pa.BufferOutputStream()
-        with pa.ipc.new_stream(buffer, self.schema) as writer:
-            writer.write_table(table)
-        return frame(buffer.getvalue().to_pybytes())
-
-    def table(self, records: list[bytes]) -> pa.Table:
-        """Return encoded records as a table.
-
-        :raises SinkError: if a value is not of its column's type.
-        """
-        columns = zip(*map(pickle.loads, records), strict=True)
-        arrays = [_array(f, values) for f, values in zip(self.schema, columns, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=self.schema)
-
-    def assemble(self, packs: Iterator[IO[bytes]], stream: IO[bytes]) -> None:
-        with pq.ParquetWriter(stream, self.schema, compression=self.compression) as writer:
-            waiting: list[pa.Table] = []
-            for piece in pieces(packs):
-                waiting.append(pa.ipc.open_stream(piece).read_all())
-                if sum(table.num_rows for table in waiting) >= _ROW_GROUP:
-                    writer.write_table(pa.concat_tables(waiting))
-                    waiting.clear()
-            if waiting:
-                writer.write_table(pa.concat_tables(waiting))
-
-
-class _ParquetWriter(BulkWriter[Any]):
-    """For whoever writes a file by hand."""
-
-    def __init__(self, part_format: ParquetFormat, stream: BinaryIO) -> None:
-        self._format = part_format
-        self._encode = part_format.encoder()
-        self._records: list[bytes] = []
-        schema, compression = part_format.schema, part_format.compression
-        self._writer = pq.ParquetWriter(stream, schema, compression=compression)
-
-    def add_element(self, element: Any) -> None:
-        self._records.append(self._encode(element))
-        if len(self._records) >= _ROW_GROUP:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._records:
-            self._writer.write_table(self._format.table(self._records))
-            self._records.clear()
-
-    def finish(self) -> None:
-        self.flush()
-        self._writer.close()
-
-
-def _array(field: pa.Field, values: tuple[Any, ...]) -> pa.Array:
-    try:
-        return pa.array(values, field.type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise SinkError(
-            "a value does not fit into its column",
-            got=f"column {field.name!r} of type {field.type}: {error}",
-            todo="map the stream to the declared types, or declare others",
-        ) from error
-
-
-def _converter(kind: pa.DataType) -> Convert | None:
-    """Return what turns rows inside a record into what pyarrow takes; None: nothing."""
-    if pa.types.is_struct(kind):
-        names = [field.name for field in kind]
-        read = field_reader(names)
-        inner = [_converter(field.type) or _same for field in kind]
-        return _unless_none(
-            lambda value: {n: c(v) for n, c, v in zip(names, inner, read(value), strict=True)}
-        )
-    if pa.types.is_list(kind):
-        element = _converter(kind.value_type)
-        return None if element is None else _unless_none(lambda values: list(map(element, values)))
-    if pa.types.is_map(kind):
-        convert = _converter(kind.item_type) or _same
-        return _unless_none(lambda value: [(k, convert(v)) for k, v in dict(value).items()])
-    return None
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _unless_none(convert: Convert) -> Convert:
-    return lambda value: None if value is None else convert(value)
+    def open_writer(self, stream: IO[bytes]) -> pq.ParquetWriter:
+        return pq.ParquetWriter(stream, self.schema, compression=self.compression)

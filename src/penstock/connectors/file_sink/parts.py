@@ -159,7 +159,7 @@ class PartFiles:
         with self._new_file(part.bucket, name) as (path, file):
             self._format.assemble(self._packs(part.segments, packed), file)
             length = file.tell()
-            _sync(file)
+            sync_file(file)
         return path, length
 
     def _packs(self, segments: list[Segment], packed: bytes) -> Iterator[IO[bytes]]:
@@ -280,10 +280,11 @@ def failing(path: str) -> Iterator[None]:
 
 def _write(file: IO[bytes], data: bytes) -> None:
     file.write(data)
-    _sync(file)
+    sync_file(file)
 
 
-def _sync(file: IO[bytes]) -> None:
+def sync_file(file: IO[bytes]) -> None:
+    """Force a file to the disk, where there is such a thing."""
     file.flush()
     with contextlib.suppress(io.UnsupportedOperation):
         os.fsync(file.fileno())

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from penstock.connectors.file_sink.assigners import BucketAssigner
+from penstock.connectors.file_sink.compaction import FileCompactor, FileCompactStrategy
 from penstock.connectors.file_sink.formats import PartFormat
 from penstock.connectors.file_sink.output_file_config import OutputFileConfig
 from penstock.connectors.file_sink.rolling import RollingPolicy
@@ -24,6 +25,9 @@ class FileSinkSettings:
     config: OutputFileConfig = field(default_factory=OutputFileConfig)
     #: How often a policy is asked about time, in milliseconds; None: when the policy says.
     check_interval: int | None = None
+    #: When finished parts are compacted, and how; None: they are not.
+    strategy: FileCompactStrategy | None = None
+    compactor: FileCompactor | None = None
     #: Registered file systems that the base path needs, by scheme.
     file_systems: dict[str, Any] = field(default_factory=dict)
 
@@ -40,6 +44,8 @@ class PreparedFiles:
     removed: list[str] = field(default_factory=list)
     #: The writer's input has ended.
     ended: bool = False
+    #: The batch is a checkpoint, of a sink whose parts wait for some.
+    checkpoint: bool = False
 
     def dump(self) -> bytes:
         """Return it as bytes."""

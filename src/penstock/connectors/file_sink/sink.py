@@ -18,6 +18,11 @@ from penstock.connectors.file_paths import (
 )
 from penstock.connectors.file_sink.assigners import BucketAssigner, DateTimeBucketAssigner
 from penstock.connectors.file_sink.committer import FileSinkCommitter
+from penstock.connectors.file_sink.compaction import (
+    ConcatFileCompactor,
+    FileCompactor,
+    FileCompactStrategy,
+)
 from penstock.connectors.file_sink.formats import PartFormat, RowFormat, format_of
 from penstock.connectors.file_sink.output_file_config import OutputFileConfig
 from penstock.connectors.file_sink.rolling import (
@@ -27,7 +32,7 @@ from penstock.connectors.file_sink.rolling import (
     RollingPolicy,
 )
 from penstock.connectors.file_sink.settings import FileSinkSettings
-from penstock.connectors.file_sink.writer import FileSinkWriter
+from penstock.connectors.file_sink.writer import FileSinkWriter, whole
 from penstock.core.io import (
     CheckContext,
     Committer,
@@ -36,20 +41,20 @@ from penstock.core.io import (
     SinkWriter,
     WriterContext,
 )
-from penstock.errors import ConfigurationError, ProgramError, show_value
+from penstock.errors import ConfigurationError, show_value
 
 AnySink = TypeVar("AnySink", bound="RollingFileSink")
 
 
 def _joined(own: Any, other: Any) -> Any:
     """Return the state of a writer that takes over the open parts of another one."""
-    _, _, checked, span, _, *more = other
-    taken = [*other[0], *(more[0] if more else ())]
+    _, _, checked, span, _, more, owed = whole(other)
+    taken = [*other[0], *more]
     if own is None:
-        return [], 0, checked, span, False, taken
-    parts, own_largest, own_checked, own_span, ended, *before = own
-    taken = [*(before[0] if before else ()), *taken]
-    return parts, own_largest, max(own_checked, checked), own_span, ended, taken
+        return [], 0, checked, span, False, taken, owed
+    parts, own_largest, own_checked, own_span, ended, before, own_owed = whole(own)
+    taken, owed = [*before, *taken], max(own_owed, owed)
+    return parts, own_largest, max(own_checked, checked), own_span, ended, taken, owed
 
 
 class RollingFileSink(Sink):
@@ -118,6 +123,8 @@ class FileSinkBuilder(Generic[AnySink]):
         )
         self._config = OutputFileConfig()
         self._interval: int | None = None
+        self._strategy: FileCompactStrategy | None = None
+        self._compactor: FileCompactor | None = None
 
     def with_bucket_check_interval(self, interval: int) -> FileSinkBuilder[AnySink]:
         """Ask the rolling policy about time only every so many milliseconds.
@@ -166,17 +173,31 @@ class FileSinkBuilder(Generic[AnySink]):
         self._config = output_file_config
         return self
 
-    def enable_compact(self, strategy: Any, compactor: Any) -> FileSinkBuilder[AnySink]:
-        """Refuse: small parts are avoided by their rolling policy here, not merged afterwards."""
-        raise ProgramError(
-            "finished parts are not compacted",
-            where="enable_compact(strategy, compactor)",
-            todo="let parts grow: a larger part size and longer intervals in the rolling policy, "
-            "or a longer checkpoint interval for bulk formats",
-        )
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> FileSinkBuilder[AnySink]:
+        """Make one file of several finished parts of a bucket before it is published.
+
+        Parts stay hidden until the strategy says that there are enough of them.
+
+        :raises ConfigurationError: if parts of this format cannot be put together so.
+        """
+        _require("enable_compact", strategy, FileCompactStrategy)
+        _require("enable_compact", compactor, FileCompactor)
+        if isinstance(compactor, ConcatFileCompactor) and not self._format.concatenates:
+            raise ConfigurationError(
+                "files of this format are not read any more when one is put behind another",
+                where="enable_compact(strategy, compactor)",
+                got=type(self._format).__name__,
+                todo="write a FileCompactor that merges records, or let parts grow: a longer "
+                "checkpoint interval",
+            )
+        self._strategy, self._compactor = strategy, compactor
+        return self
 
     def disable_compact(self) -> FileSinkBuilder[AnySink]:
-        """Do nothing: parts are not compacted."""
+        """Publish parts as they are. What waits from an earlier run is published so, too."""
+        self._strategy = self._compactor = None
         return self
 
     def build(self) -> AnySink:
@@ -189,6 +210,8 @@ class FileSinkBuilder(Generic[AnySink]):
                 self._policy,
                 self._config,
                 self._interval,
+                self._strategy,
+                self._compactor,
                 registered_for([self._path]),
             )
         )

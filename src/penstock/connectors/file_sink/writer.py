@@ -14,6 +14,8 @@ from penstock.core.io import SinkWriter, WriterContext
 
 #: How often a policy of the user's is asked about time, unless the sink says otherwise.
 DEFAULT_CHECK_INTERVAL = 60_000
+#: How soon a batch follows, without input, where every batch is a checkpoint and some are owed.
+_IDLE_CHECKPOINT_MS = 1000
 
 
 class _BucketContext(BucketAssigner.Context):
@@ -58,6 +60,8 @@ class FileSinkWriter(SinkWriter):
         self._checked = 0
         self._last_span: int | None = None
         self._ended = False
+        #: Checkpoints that the committer is told of: parts wait for them to be compacted.
+        self._owed = 0
         self._live: set[str] = set()
         #: The part that all records of this batch go to, if there can be only one bucket.
         self._only_part: Part | None = None
@@ -127,6 +131,8 @@ class FileSinkWriter(SinkWriter):
         path, length = self._files.finish(part, self._name(part.count))
         folder = self._files.folder(part.bucket)
         self._prepared.finished.append((path, length, folder, part.count))
+        if self._settings.strategy is not None:
+            self._owed = self._settings.strategy.checkpoints or 0
 
     def _name(self, count: int) -> str:
         return self._settings.config.part_name(self._subtask, count)
@@ -146,6 +152,9 @@ class FileSinkWriter(SinkWriter):
             if self._policy.should_roll_on_checkpoint(part):
                 seen = max(part.get_last_update_time(), self._last_span or 0, self._checked)
                 times.append(self._checkpoints.next_after(seen))
+        if self._owed:
+            seen = max(self._last_span or 0, self._checked)
+            times.append(self._checkpoints.next_after(seen) or seen + _IDLE_CHECKPOINT_MS)
         return min((time for time in times if time is not None), default=None)
 
     def _check_at(self, roll: int) -> int:
@@ -178,6 +187,10 @@ class FileSinkWriter(SinkWriter):
                 part.updated = now
                 self._files.flush(part, self._name(part.count))
         self._next_counts = {part.bucket: part.count + 1 for part in self._parts.values()}
+        if self._owed:
+            self._checked = max(self._checked, now)
+            self._prepared.checkpoint = checkpoint
+            self._owed -= checkpoint
         return self._committables(end_of_input)
 
     def _is_checkpoint(self, now: int) -> bool:
@@ -202,12 +215,16 @@ class FileSinkWriter(SinkWriter):
     def snapshot_state(self) -> Any:
         self._files.saved()
         parts = [part.save() for part in self._parts.values()]
-        return parts, self._largest_count, self._checked, self._last_span, self._ended
+        span, ended, owed = self._last_span, self._ended, self._owed
+        return parts, self._largest_count, self._checked, span, ended, (), owed
 
     def _restore(self, state: Any) -> None:
-        parts, self._largest_count, self._checked, self._last_span, self._ended, *taken = state
+        parts, largest, self._checked, self._last_span, self._ended, taken, self._owed = whole(
+            state
+        )
+        self._largest_count = largest
         self._parts = {part.bucket: part for part in map(Part.load, parts)}
-        for part in map(Part.load, taken[0] if taken else ()):
+        for part in map(Part.load, taken):
             self._take_over(part)
         self._next_counts = {part.bucket: part.count + 1 for part in self._parts.values()}
         open_parts = [*self._parts.values(), *self._surplus]
@@ -226,6 +243,11 @@ class FileSinkWriter(SinkWriter):
 
     def close(self) -> None:
         self._files.discard_unsaved()
+
+
+def whole(state: Any) -> Any:
+    """Return a writer's state in its present form; of the end earlier versions had less."""
+    return (*state, *((), 0)[len(state) - 5 :])
 
 
 def _known_limit(policy: Any) -> int | None:

@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from penstock.common.configuration import Configuration
-from penstock.common.typeinfo import RowTypeInfo, TypeInformation
-from penstock.connectors.arrow_types import arrow_schema
+from penstock.connectors.arrow_types import arrow_schema, file_row_type
 from penstock.connectors.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.connectors.file_paths import store_of
 from penstock.connectors.file_source.file_format import FilePiece
@@ -26,7 +25,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     A column that a file does not have gives None. Row groups are read in parallel: a group belongs
     to the range of bytes in which it starts.
 
-    :param row_type: `Types.ROW_NAMED([names], [types])`.
+    :param row_type: `Types.ROW_NAMED([names], [types])` or `DataTypes.ROW([fields])`.
     :param hadoop_config: taken for PyFlink's sake, without effect.
     :param batch_size: how many rows are read at once.
     :param is_utc_timestamp: taken for PyFlink's sake, without effect: a time without a zone stays
@@ -37,18 +36,17 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     def __init__(
         self,
-        row_type: TypeInformation,
+        row_type: Any,
         hadoop_config: Configuration | None = None,
         batch_size: int = 2048,
         is_utc_timestamp: bool = False,
         is_case_sensitive: bool = True,
     ) -> None:
-        self._schema = arrow_schema(row_type)
-        assert isinstance(row_type, RowTypeInfo)
-        self._row_type = row_type
+        self._row_type = file_row_type(row_type)
+        self._schema = arrow_schema(self._row_type)
         self._batch_size = batch_size
         self._is_case_sensitive = is_case_sensitive
-        self.produced_type = row_type
+        self.produced_type = self._row_type
 
     def is_divisible(self, path: str) -> bool:
         return True

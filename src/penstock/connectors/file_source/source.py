@@ -139,6 +139,7 @@ class FileSource(Source):
         for piece in split_range.end:
             for values in self._format.read(piece):
                 yield SourceBatch(values)
+            yield SourceBatch([], size=piece.end - piece.start)
 
 
 class FileSourceBuilder:

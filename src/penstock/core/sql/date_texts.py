@@ -17,6 +17,8 @@ _MONTH_NUMBERS = {name.lower(): i for i, name in enumerate(MONTHS, 1)}
 _SHORT_MONTHS = {name[:3].lower(): i for i, name in enumerate(MONTHS, 1)}
 # Java's value for a text that UNIX_TIMESTAMP cannot read.
 UNREADABLE = -(2**63)
+_UTC_EPOCH = EPOCH.replace(tzinfo=UTC)
+_SECOND, _MS = datetime.timedelta(seconds=1), datetime.timedelta(milliseconds=1)
 
 _PLAIN = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
@@ -203,9 +205,8 @@ def from_epoch(number: float, precision: int) -> datetime.datetime | None:
     """Return the point in time of seconds (precision 0) or milliseconds (3) since 1970."""
     if precision not in (0, 3):
         raise ConfigurationError("TO_TIMESTAMP_LTZ takes a precision of 0 or 3", got=str(precision))
-    unit = "seconds" if precision == 0 else "milliseconds"
     try:
-        return EPOCH.replace(tzinfo=UTC) + datetime.timedelta(**{unit: int(number)})
+        return _UTC_EPOCH + int(number) * (_SECOND if precision == 0 else _MS)
     except OverflowError:
         return None
 

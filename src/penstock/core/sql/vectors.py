@@ -26,6 +26,8 @@ def call(function: Any, columns: Sequence[list[Any]], types: Any, count: int) ->
             got=f"{len(result)} values for {count} rows",
             todo="return a pandas.Series with one value for each row",
         )
+    if isinstance(result, pandas.DataFrame):
+        return [tuple(map(_plain, row)) for row in result.itertuples(index=False, name=None)]
     return [_plain(value) for value in result]
 
 
@@ -35,7 +37,13 @@ _WIDTHS = {
 }  # fmt: skip
 
 
-def _series(column: list[Any], t: Any) -> pandas.Series:
+def _series(column: list[Any], t: Any) -> pandas.Series | pandas.DataFrame:
+    """Return a column of values; one of rows is a frame with a column for each field."""
+    names = getattr(t, "names", None)
+    if names is not None:
+        parts = list(zip(*column, strict=True)) if column else [() for _ in names()]
+        fields = zip(names(), parts, t.children(), strict=True)
+        return pandas.DataFrame({name: _series(list(part), k) for name, part, k in fields})
     dtype = _WIDTHS.get(t.name())
     if dtype is None:
         return pandas.Series(column, dtype=None if column else "object")

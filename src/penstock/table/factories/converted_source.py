@@ -59,7 +59,7 @@ class _ConvertedReader(SourceReader):
 
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         for batch in self._reader.read(split_range):
-            yield SourceBatch(self._convert(batch.values))
+            yield SourceBatch(self._convert(batch.values), size=batch.size)
 
     def close(self) -> None:
         self._reader.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from penstock.connectors.data_generator import DataGeneratorSource
+from penstock.connectors.counted import Part
+from penstock.connectors.data_generator import BlockGenerator, DataGeneratorSource
 from penstock.errors import ValidationError
 from penstock.graph.relational import types as t
 from penstock.table.factories.base import TableContext, TableFactory, TableSource
@@ -70,42 +71,34 @@ class _FieldSpec:
             return None
         return int(self.options["end"]) - int(self.options["start"]) + 1
 
-    def maker(self) -> Callable[[int, random.Random], Any]:
-        """Return what makes the value of a row from its number."""
-        if self.is_sequence():
-            start = int(self.options["start"])
-            return _Sequence(start, self.type)
-        return _random_value(self.type, self.options, self.name)
-
-
-@dataclass(frozen=True)
-class _Sequence:
-    start: int
-    type: t.LogicalType
-
-    def __call__(self, index: int, chance: random.Random) -> Any:
-        value = self.start + index
+    def column(self, index: range, chance: random.Random) -> Sequence[Any]:
+        """Return the values of rows with these numbers."""
+        if not self.is_sequence():
+            make = _random_value(self.type, self.options, self.name)
+            return [make(i, chance) for i in index]
+        start = int(self.options["start"])
+        numbers = range(start + index.start, start + index.stop, index.step)
         if isinstance(self.type, t.CharacterType):
-            return str(value)
-        return float(value) if isinstance(self.type, t.ApproximateType) else value
+            return [str(number) for number in numbers]
+        if isinstance(self.type, t.ApproximateType):
+            return [float(number) for number in numbers]
+        return numbers
 
 
-class RowGenerator:
-    """The row of an index: always the same one."""
+class RowGenerator(BlockGenerator):
+    """Rows of a part, a block at a time: the same seed gives the same block."""
 
     def __init__(self, fields: tuple[_FieldSpec, ...], seed: str) -> None:
         self._fields = fields
         self._seed = seed
-        self._makers: list[Callable[[int, random.Random], Any]] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_fields": self._fields, "_seed": self._seed, "_makers": None}
-
-    def __call__(self, index: int) -> tuple[Any, ...]:
-        if self._makers is None:
-            self._makers = [field.maker() for field in self._fields]
-        chance = random.Random(f"{self._seed}/{index}")
-        return tuple(make(index, chance) for make in self._makers)
+    def block(self, part: Part, number: int, size: int) -> list[tuple[Any, ...]]:
+        """Return the rows of a block, made column by column."""
+        first, last = (part.number + i * part.parts for i in (number * size, (number + 1) * size))
+        chance = random.Random(f"{self._seed}/{part.name}/{number}")
+        index = range(first, last, part.parts)
+        columns = [field.column(index, chance) for field in self._fields]
+        return list(zip(*columns, strict=True))
 
 
 def _random_value(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,13 @@ from penstock.core.io import (
     SinkWriter,
     WriterContext,
 )
-from penstock.graph.relational.types import LogicalType, PointInTimeType
+from penstock.graph.relational.types import (
+    ArrayType,
+    LogicalType,
+    MapType,
+    PointInTimeType,
+    RowType,
+)
 from penstock.table.bridge import java_time
 from penstock.table.factories.base import TableContext, TableFactory, TableSink
 from penstock.table.result_text import show
@@ -41,6 +49,23 @@ class RowText:
             return "true" if value else "false"
         if isinstance(kind, PointInTimeType):
             return java_time(value)
+        if kind.children():
+            return self._nested(value, kind)
+        if isinstance(value, bytes):
+            # Java's bytes have a sign.
+            return str([byte - 256 if byte > 127 else byte for byte in value])
+        return show(value, kind, self.zone)
+
+    def _nested(self, value: Any, kind: LogicalType) -> str:
+        if isinstance(kind, RowType):
+            cells = (self._cell(v, k) for v, k in zip(value, kind.children(), strict=True))
+            return f"+I[{', '.join(cells)}]"
+        if isinstance(kind, ArrayType):
+            return f"[{', '.join(self._cell(item, kind.element) for item in value)}]"
+        if isinstance(kind, MapType):
+            pairs = (f"{self._cell(k, kind.key)}={self._cell(v, kind.value)}"
+                     for k, v in value.items())  # fmt: skip
+            return f"{{{', '.join(pairs)}}}"
         return show(value, kind, self.zone)
 
 
@@ -95,7 +120,8 @@ class BlackholeFactory(TableFactory):
 
     def sink(self, context: TableContext) -> TableSink:
         """Return the sink of a table."""
-        return TableSink(BlackholeSink(), frozenset("IUD"), with_kinds=True)
+        # As in Flink it does not ask for the row before an update.
+        return TableSink(BlackholeSink(), frozenset("IUD"), update_before=False)
 
 
 class BlackholeSink(Sink):
@@ -111,6 +137,10 @@ class BlackholeSink(Sink):
 class _BlackholeWriter(SinkWriter):
     def write(self, value: Any, timestamp: int | None) -> None:
         return None
+
+    def write_all(self, values: Iterable[Any]) -> None:
+        # Pull all of them, in C: the operators in front must run.
+        deque(values, maxlen=0)
 
     def prepare_commit(self, end_of_input: bool) -> list[bytes]:
         return []

@@ -12,6 +12,7 @@ from penstock.errors import SqlParseError
 from penstock.table.sql.ddl import StatementParser
 from penstock.table.sql.dialect import Flink
 from penstock.table.sql.statements import Statement
+from penstock.table.sql.underline import underlined
 
 _T = TypeVar("_T")
 _DIALECT = Flink()
@@ -70,7 +71,22 @@ def _parse(sql: str, run: Callable[[StatementParser, list[Any]], _T]) -> _T:
             what = f"Something is missing here: {missing[1]} is not complete"
         raise _located(sql, what, detail.get("line"), detail.get("col"), detail) from None
     except TokenError as error:
-        raise SqlParseError("the text is no SQL", got=str(error).splitlines()[0]) from None
+        raise _unreadable(sql, error) from None
+
+
+def _unreadable(sql: str, error: TokenError) -> SqlParseError:
+    """Return the error for a text that has no words: most often a quote is missing."""
+    for quote, what in (("'", "a text"), ("`", "a name")):
+        if sql.count(quote) % 2:
+            before = sql[: sql.rindex(quote)]
+            line, start = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1)
+            return SqlParseError(
+                f"{what} begins here and does not end",
+                where=f"line {line}, column {start + 1}",
+                got=underlined(sql.splitlines()[line - 1], start, 1),
+                todo=f"write {quote} at its end; inside of it, a {quote} is written twice",
+            )
+    return SqlParseError("the text is no SQL", got=str(error).splitlines()[0])
 
 
 #: How sqlglot tells that a part of an expression is not there.
@@ -86,10 +102,9 @@ def _located(sql: str, what: str, line: Any, column: Any, detail: Any) -> SqlPar
     found = str(detail.get("highlight") or "")
     # sqlglot counts a token's last character.
     start = max(int(column) - len(found), 0) if found else max(int(column) - 1, 0)
-    marker = " " * start + "^" * max(len(found), 1)
     return SqlParseError(
         what[:1].lower() + what[1:],
         where=f"line {number}, column {start + 1}",
-        got=f"{text}\n{marker}",
+        got=underlined(text, start, len(found)),
         todo="correct the statement there",
     )

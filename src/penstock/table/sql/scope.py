@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlglot import exp
+
 from penstock.errors import ValidationError
 from penstock.graph.relational.algebra import Node
 from penstock.graph.relational.expressions import Expr, FieldAccess, InputRef
@@ -149,6 +151,8 @@ def place(tree: Any) -> str | None:
     for node in tree.walk():
         if (line := node.meta.get("line")) is not None:
             length = len(str(node.name)) or 1
+            if isinstance(node, exp.Literal) and node.is_string:
+                length += 2  # its quotes
             return f"line {line}, column {max(int(node.meta.get('col', 1)) - length + 1, 1)}"
     return None
 

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import IO, Any
 
+import pyarrow as pa
+
 from penstock.connectors.avro_schema import AvroSchema
 from penstock.connectors.file_paths import store_of
 from penstock.connectors.file_sink.avro import AvroWriterFactory
 from penstock.connectors.file_sink.formats import PartFormat
+from penstock.connectors.file_sink.orc import OrcWriterFactory
 from penstock.connectors.file_sink.parquet import ParquetWriterFactory
 from penstock.connectors.file_source.avro_format import AvroFileFormat
 from penstock.connectors.file_source.file_format import FileFormat, FilePiece
+from penstock.connectors.file_source.orc_format import read_stripes
+from penstock.connectors.file_source.orc_format import row_bytes as orc_row_bytes
 from penstock.connectors.file_source.parquet_format import (
     cast_column,
     read_batches,
@@ -36,13 +41,15 @@ from penstock.table.factories.formats.registry import (
 )
 
 _UTC = datetime.timezone.utc
+#: How many rows are made of columns at once.
+_BATCH = 8192
 METADATA: dict[str, t.LogicalType] = {
     "file.path": t.STRING.not_null(),
     "file.name": t.STRING.not_null(),
     "file.size": t.BIGINT.not_null(),
     "file.modification-time": t.LocalZonedTimestampType(precision=3, is_nullable=False),
 }
-_FILE_FORMATS = sorted({*FORMATS, "parquet"} - {"avro-confluent"})
+_FILE_FORMATS = sorted({*FORMATS, "orc", "parquet"} - {"avro-confluent"})
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,10 @@ def find_files(context: TableContext, content: t.RowType) -> RowFiles:
         schema = arrow_schema(content)
         writing = ParquetWriterFactory(schema, "none" if codec == "uncompressed" else codec)
         return RowFiles(ParquetRows(content), writing.part_format(), bulk=True)
+    if name == "orc":
+        options = format_context(context, "format", frozenset({"compress"}))
+        factory = OrcWriterFactory(arrow_schema(content), options.options.get("compress", "zlib"))
+        return RowFiles(OrcRows(content), factory.part_format(), bulk=True)
     if name == "avro":
         return _avro_files(format_context(context, "format", frozenset(
             {"codec", "timestamp_mapping.legacy", "encoding"}), content))  # fmt: skip
@@ -101,13 +112,11 @@ class LineRows(FileFormat):
         return self._lines.record_bytes(path, size)
 
     def read(self, piece: FilePiece) -> Iterator[list[Any]]:
-        decode = self._format.decode_line
-        for lines in self._lines.read(piece):
-            yield [row for line in lines for row in decode(line)]
+        yield from map(self._format.decode_lines, self._lines.read(piece))
 
 
-class ParquetRows(BulkFormat):
-    """Parquet files by columns. A column that a file does not have is NULL."""
+class ColumnarRows(BulkFormat):
+    """Base: files by columns. A column that a file does not have is NULL."""
 
     def __init__(self, schema: t.RowType) -> None:
         self._schema = schema
@@ -115,13 +124,14 @@ class ParquetRows(BulkFormat):
     def is_divisible(self, path: str) -> bool:
         return True
 
-    def record_bytes(self, path: str, size: int) -> float:
-        return row_bytes(path, size)
+    def batches(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that a piece has."""
+        raise TypeError("abstract")
 
     def read(self, piece: FilePiece) -> Iterator[list[Any]]:
         fields = list(arrow_schema(self._schema))
         converters = [from_arrow(kind) for kind in self._schema.children()]
-        for batch in read_batches(piece, 8192, self._schema.names(), True):
+        for batch in self.batches(piece):
             columns = []
             for field, convert in zip(fields, converters, strict=True):
                 values = cast_column(piece, batch, field).to_pylist()
@@ -129,6 +139,26 @@ class ParquetRows(BulkFormat):
                     values = [None if value is None else convert(value) for value in values]
                 columns.append(values)
             yield list(zip(*columns, strict=True))
+
+
+class ParquetRows(ColumnarRows):
+    """Parquet files."""
+
+    def record_bytes(self, path: str, size: int) -> float:
+        return row_bytes(path, size)
+
+    def batches(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
+        return read_batches(piece, _BATCH, self._schema.names(), True)
+
+
+class OrcRows(ColumnarRows):
+    """ORC files."""
+
+    def record_bytes(self, path: str, size: int) -> float:
+        return orc_row_bytes(path, size)
+
+    def batches(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
+        return read_stripes(piece, _BATCH, self._schema.names())
 
 
 class AvroRowFiles(BulkFormat):

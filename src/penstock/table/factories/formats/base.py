@@ -99,6 +99,11 @@ class RowFormat:
         """Return the rows of a line of a file."""
         return self.decode(line.encode())
 
+    def decode_lines(self, lines: list[str]) -> list[tuple[Any, ...]]:
+        """Return the rows of many lines of a file."""
+        decode = self.decode_line
+        return [row for line in lines for row in decode(line)]
+
     def encode(self, row: Sequence[Any]) -> bytes | None:
         """Return a row as a message; None for a message without content."""
         raise TypeError("abstract")

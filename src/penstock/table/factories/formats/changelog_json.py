@@ -1,4 +1,4 @@
-"""`debezium-json` and `canal-json`: changes of a database as JSON."""
+"""`debezium-json`, `canal-json`, `maxwell-json`, `ogg-json`: changes of a database as JSON."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from penstock.table.factories.formats.json_format import (
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _TIMESTAMP = t.LocalZonedTimestampType(precision=3)
+_PRECISE = t.LocalZonedTimestampType(precision=6)
 _STRINGS = t.MapType(key=t.STRING, value=t.STRING)
 _BROKEN = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
 _OPTIONS = JSON_OPTIONS - {"fail-on-missing-field", "decode.json-parser.enabled"}
@@ -185,8 +186,7 @@ class CanalJsonFormat(ChangelogJsonFormat):
             raise ValueError(f"unknown type {kind!r}")
         changes: list[tuple[Row, int]] = []
         for after, old in zip(data or (), message.get("old") or (), strict=True):
-            # Only what has changed stands in `old`.
-            before = {name: old[name] if name in old else after.get(name) for name in self._names}
+            before = _before(old, after, self._names)
             changes.append((self._read(before), UPDATE_BEFORE))
             changes.append((self._read(after), UPDATE_AFTER))
         return changes
@@ -196,10 +196,101 @@ class CanalJsonFormat(ChangelogJsonFormat):
         return f'{{"data":[{self._write(row[: self._width])}],"type":"{kind}"}}'
 
 
-def _moment(milliseconds: Any) -> datetime.datetime | None:
-    if milliseconds is None:
+class MaxwellJsonFormat(ChangelogJsonFormat):
+    """Changes as Maxwell writes them: `data`, `old` and `type`, one row a message."""
+
+    options = _OPTIONS
+    readable_metadata: ClassVar[dict[str, t.LogicalType]] = {
+        "database": t.STRING,
+        "table": t.STRING,
+        "primary-key-columns": t.ArrayType(element=t.STRING),
+        "ingestion-timestamp": _TIMESTAMP,
+    }
+
+    def __init__(self, context: FormatContext) -> None:
+        super().__init__(context)
+        self._names = context.schema.names()
+
+    def metadata_reader(self, key: str) -> Callable[[dict[str, Any]], Any]:
+        if key == "ingestion-timestamp":
+            # Maxwell counts seconds.
+            return lambda message: _moment(message.get("ts"), 1000)
+        name = {"primary-key-columns": "primary_key_columns"}.get(key, key)
+        return lambda message: message.get(name)
+
+    def changes(self, message: dict[str, Any]) -> list[tuple[Row, int]]:
+        kind, data = message.get("type"), message.get("data")
+        if kind == "insert":
+            return [(self._read(data), INSERT)]
+        if kind == "delete":
+            return [(self._read(data), DELETE)]
+        if kind != "update" or not isinstance(data, dict):
+            raise ValueError(f"unknown type {kind!r}")
+        before = _before(message.get("old") or {}, data, self._names)
+        return [(self._read(before), UPDATE_BEFORE), (self._read(data), UPDATE_AFTER)]
+
+    def encode_line(self, row: Sequence[Any]) -> str:
+        kind = "delete" if row[-1] & 1 else "insert"
+        return f'{{"data":{self._write(row[: self._width])},"type":"{kind}"}}'
+
+
+class OggJsonFormat(ChangelogJsonFormat):
+    """Changes as Oracle's GoldenGate writes them: `before`, `after` and `op_type`."""
+
+    options = _OPTIONS
+    readable_metadata: ClassVar[dict[str, t.LogicalType]] = {
+        "table": t.STRING,
+        "primary-keys": t.ArrayType(element=t.STRING),
+        "ingestion-timestamp": _PRECISE,
+        "event-timestamp": _PRECISE,
+    }
+
+    def metadata_reader(self, key: str) -> Callable[[dict[str, Any]], Any]:
+        name = {
+            "primary-keys": "primary_keys", "ingestion-timestamp": "current_ts",
+            "event-timestamp": "op_ts",
+        }.get(key, key)  # fmt: skip
+        if key.endswith("-timestamp"):
+            return lambda message: _written_moment(message.get(name))
+        return lambda message: message.get(name)
+
+    def changes(self, message: dict[str, Any]) -> list[tuple[Row, int]]:
+        kind, before, after = message.get("op_type"), message.get("before"), message.get("after")
+        if kind == "I":
+            return [(self._read(after), INSERT)]
+        if kind not in ("U", "D"):
+            raise ValueError(f"unknown op_type {kind!r}")
+        if before is None:
+            raise ValueError(
+                f'"before" of a message with op_type {kind!r} is null: let GoldenGate log all '
+                "columns of the table (ADD TRANDATA ... ALLCOLS)"
+            )
+        if kind == "D":
+            return [(self._read(before), DELETE)]
+        return [(self._read(before), UPDATE_BEFORE), (self._read(after), UPDATE_AFTER)]
+
+    def encode_line(self, row: Sequence[Any]) -> str:
+        text = self._write(row[: self._width])
+        if row[-1] & 1:
+            return f'{{"before":{text},"after":null,"op_type":"D"}}'
+        return f'{{"before":null,"after":{text},"op_type":"I"}}'
+
+
+def _before(old: dict[str, Any], after: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return a row before its update; only what has changed stands in `old`."""
+    return {name: old[name] if name in old else after.get(name) for name in names}
+
+
+def _moment(number: Any, milliseconds: int = 1) -> datetime.datetime | None:
+    if number is None:
         return None
-    return _EPOCH + datetime.timedelta(milliseconds=int(milliseconds))
+    return _EPOCH + datetime.timedelta(milliseconds=int(number) * milliseconds)
+
+
+def _written_moment(text: Any) -> datetime.datetime | None:
+    if text is None:
+        return None
+    return datetime.datetime.fromisoformat(str(text)).replace(tzinfo=datetime.timezone.utc)
 
 
 def _plain(value: Any) -> str | None:

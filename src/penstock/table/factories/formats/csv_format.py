@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +11,7 @@ from penstock.errors import ValidationError
 from penstock.graph.relational import types as t
 from penstock.table.factories.formats.base import FormatContext, TextFormat
 from penstock.table.factories.formats.json_format import exact_text
-from penstock.table.factories.formats.text_values import text_reader, text_writer
+from penstock.table.factories.formats.text_values import column_reader, text_reader, text_writer
 
 
 class CsvFormat(TextFormat):
@@ -46,6 +46,16 @@ class CsvFormat(TextFormat):
         scientific = context.flag("write-bigdecimal-in-scientific-notation", True)
         kinds = context.schema.children()
         self._readers = [_reader(kind, inner) for kind in kinds]
+        self._column_readers = [
+            column_reader(k, r) for k, r in zip(kinds, self._readers, strict=True)
+        ]
+        # What may stand in a line that is not just cut at the delimiters. A single empty value
+        # cannot be told from an empty line.
+        self._special = ["\r", *([] if plain else [self._dialect["quotechar"]])]
+        self._has_columns = len(kinds) > 1 and not (
+            self._dialect["escapechar"] or self._comments or self._quiet
+        )
+        self._lines: Any = csv.writer(_Echo(), lineterminator="", **self._dialect)
         self._writers = [_writer(kind, inner, scientific) for kind in kinds]
 
     def decode_line(self, line: str) -> list[tuple[Any, ...]]:
@@ -67,6 +77,29 @@ class CsvFormat(TextFormat):
         except (ValueError, ArithmeticError) as error:
             raise self.unreadable(line, error) from None
 
+    def decode_lines(self, lines: list[str]) -> list[tuple[Any, ...]]:
+        """Return the rows of lines, column by column where nothing is quoted or wrong."""
+        text = "\n".join(lines)
+        if self._has_columns and not any(mark in text for mark in self._special):
+            with contextlib.suppress(ValueError, ArithmeticError):
+                return self._columns(lines)
+        return super().decode_lines(lines)
+
+    def _columns(self, lines: list[str]) -> list[tuple[Any, ...]]:
+        """Read all lines at once.
+
+        :raises ValueError: if one of them is not right; line by line it is told which.
+        """
+        delimiter = self._dialect["delimiter"]
+        cells = zip(*[line.split(delimiter) for line in lines], strict=True)
+        columns: list[Sequence[Any]] = []
+        for column, whole, read in zip(cells, self._column_readers, self._readers, strict=True):
+            if (self._null is not None and self._null in column) or "" in column:
+                columns.append([self._read(cell, read) for cell in column])
+            else:
+                columns.append(whole(column))
+        return list(zip(*columns, strict=True))
+
     def _read(self, cell: str, read: Callable[[str], Any]) -> Any:
         if cell == self._null or (cell == "" and read is not str):
             return None
@@ -84,9 +117,15 @@ class CsvFormat(TextFormat):
             null if value is None else write(value)
             for value, write in zip(row, self._writers, strict=True)
         ]
-        out = io.StringIO()
-        csv.writer(out, lineterminator="", **self._dialect).writerow(cells)
-        return out.getvalue()
+        line: str = self._lines.writerow(cells)
+        return line
+
+
+class _Echo:
+    """A file that hands back what is written to it, as does the writer of rows then."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _reader(kind: t.LogicalType, delimiter: str) -> Callable[[str], Any]:

@@ -13,6 +13,8 @@ from penstock.table.factories.formats.changelog_json import (
     CanalJsonFormat,
     ChangelogJsonFormat,
     DebeziumJsonFormat,
+    MaxwellJsonFormat,
+    OggJsonFormat,
 )
 from penstock.table.factories.formats.csv_format import CsvFormat
 from penstock.table.factories.formats.json_format import JsonFormat
@@ -25,11 +27,13 @@ FORMATS: dict[str, Any] = {
     "csv": CsvFormat,
     "debezium-json": DebeziumJsonFormat,
     "json": JsonFormat,
+    "maxwell-json": MaxwellJsonFormat,
+    "ogg-json": OggJsonFormat,
     "raw": RawFormat,
 }
 #: Prefixes of options that belong to formats, for connectors that have any.
 FORMAT_PREFIXES = frozenset(
-    f"{part}{name}." for name in (*FORMATS, "parquet") for part in ("", "key.", "value.")
+    f"{part}{name}." for name in (*FORMATS, "orc", "parquet") for part in ("", "key.", "value.")
 )
 
 

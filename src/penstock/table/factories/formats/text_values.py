@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -90,6 +91,41 @@ def whole_reader(kind: t.IntegralType) -> Callable[[Any], int]:
         return number
 
     return read
+
+
+def column_reader(
+    kind: t.LogicalType, read: Callable[[str], Any]
+) -> Callable[[Sequence[str]], Sequence[Any]]:
+    """Return how the texts of a column become values, none of them NULL.
+
+    :param read: how one of them does.
+    """
+    if isinstance(kind, t.CharacterType):
+        return lambda column: column
+    if isinstance(kind, t.IntegralType):
+        bound = 1 << (kind.bits() - 1)
+        return lambda column: _within(list(map(int, column)), bound)
+    if type(kind) is t.TimestampType:
+        return lambda column: _timestamps(column, read)
+    return lambda column: list(map(read, column))
+
+
+def _within(numbers: list[int], bound: int) -> list[int]:
+    if numbers and not -bound <= min(numbers) <= max(numbers) < bound:
+        raise ValueError("a number is too large for its type")
+    return numbers
+
+
+#: Times, a line each, as Python reads them: `2026-01-31 12:00:00`, with 3 digits behind it or 6.
+_PLAIN_TIMES = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{3}(?:[0-9]{3})?)?\n)*"
+)
+
+
+def _timestamps(column: Sequence[str], read: Callable[[str], Any]) -> Sequence[Any]:
+    if _PLAIN_TIMES.fullmatch("\n".join([*column, ""])):
+        return list(map(datetime.datetime.fromisoformat, column))
+    return list(map(read, column))
 
 
 def decimal_reader(kind: t.DecimalType) -> Callable[[Any], Decimal | None]:
