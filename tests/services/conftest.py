@@ -66,3 +66,8 @@ def rabbitmq(servers: GetServer) -> Server:
 @pytest.fixture
 def cassandra(servers: GetServer) -> Server:
     return servers("cassandra")
+
+
+@pytest.fixture
+def pulsar(servers: GetServer) -> Server:
+    return servers("pulsar")

@@ -15,6 +15,12 @@ from penstock.datastream.connectors.jdbc import JdbcConnectionOptions
 from tools.services import Server
 
 _numbers = itertools.count()
+#: Programs name Java's drivers; nothing follows from it here.
+_DRIVERS = {
+    "mysql": "com.mysql.cj.jdbc.Driver",
+    "postgresql": "org.postgresql.Driver",
+    "sqlite": "org.sqlite.JDBC",
+}
 
 
 class Database:
@@ -29,6 +35,7 @@ class Database:
         builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(
             changes.get("url", self.url)
         )
+        builder.with_driver_name(_DRIVERS[self.url.split(":")[1]])
         if self.account:
             builder.with_user_name(self.account["user"])
             builder.with_password(changes.get("password", self.account["password"]))

@@ -264,6 +264,23 @@ def test_a_message_that_is_too_large(topic: Topic, tmp_path: Path) -> None:
     assert [len(value) for value in topic.values()] == [2_000_000]
 
 
+@pytest.mark.parametrize("guarantee", [EXACTLY_ONCE, AT_LEAST_ONCE])
+def test_a_missing_topic(topic: Topic, tmp_path: Path, guarantee: DeliveryGuarantee) -> None:
+    topic.delete()
+    # How long the client takes it for one that was created just now.
+    sink = builder(topic, guarantee).set_property("topic.metadata.propagation.max.ms", "500")
+    with pytest.raises(SinkError) as caught:
+        job(sink.build(), tmp_path, ["a", "b"]).run()
+    assert caught.value.what == (
+        f"Kafka at {topic.servers} does not take a message for topic '{topic.name}'"
+    )
+    assert "UNKNOWN_TOPIC" in str(caught.value.got)
+    assert caught.value.todo == "create the topic, or correct its name"
+    topic.create()
+    job(sink.build(), tmp_path, ["a", "b"]).run()
+    assert topic.values() == ["a", "b"]
+
+
 def test_a_transaction_that_took_too_long(
     topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from penstock.common import Duration, WatermarkStrategy
 from penstock.common.serialization import SimpleStringSchema
 from penstock.datastream import ProcessFunction
+from penstock.datastream.connectors.dynamic_kafka import (
+    DynamicKafkaSource,
+    SingleClusterTopicMetadataService,
+)
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
+from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     KafkaOffsetResetStrategy,
@@ -222,6 +228,59 @@ def test_a_pattern_of_topics(kafka: Server) -> None:
         .build()
     )
     assert sorted(read(source)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("by_pattern", [False, True])
+def test_streams_by_name(kafka: Server, by_pattern: bool) -> None:
+    first, second = Topic(kafka, "stream"), Topic(kafka, "stream")
+    first.write("a")
+    second.write("b")
+    service = SingleClusterTopicMetadataService("one", {"bootstrap.servers": first.servers})
+    source = (
+        DynamicKafkaSource.builder()
+        .set_kafka_metadata_service(service)
+        .set_value_only_deserializer(SimpleStringSchema())
+        .set_property("stream-metadata-discovery-interval-ms", "1000")
+        .set_bounded(LATEST)
+    )
+    if by_pattern:
+        source.set_stream_pattern(f"{first.name}|{second.name}")
+    else:
+        source.set_stream_ids({first.name, second.name})
+    built = source.build()
+    assert isinstance(built, DynamicKafkaSource)
+    assert sorted(read(built)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_files_first_and_then_a_topic(kafka: Server, tmp_path: Path, steps: int) -> None:
+    (tmp_path / "history").write_text("a\nb\nc\n")
+    topic = Topic(kafka, "present")
+    topic.write(*"def")
+    lines = StreamFormat.text_line_format()
+    history = FileSource.for_record_stream_format(lines, str(tmp_path / "history")).build()
+    present = builder(topic).set_bounded(LATEST).build()
+    source = HybridSource.builder(history).add_source(present).build()
+    plan, sink = plan_of(
+        lambda env: env.from_source(source, WatermarkStrategy.no_watermarks(), "both")
+    )
+    killed = LocalJob(plan, tmp_path / "job", cuts=1)
+    for _ in range(steps):
+        killed.step()
+    killed.close()
+    LocalJob(plan, tmp_path / "job", cuts=1).run()
+    assert sink.values() == list("abcdef")
+
+
+def test_streams_of_nobody() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        DynamicKafkaSource.builder().set_stream_ids({"words"}).build()
+    assert str(caught.value) == (
+        "it is not said which topics the streams are\n"
+        "  where: DynamicKafkaSource.builder()\n"
+        "  got:   None\n"
+        "  to do: call set_kafka_metadata_service() with a SingleClusterTopicMetadataService"
+    )
 
 
 def test_the_classic_consumer(kafka: Server, tmp_path: Path) -> None:

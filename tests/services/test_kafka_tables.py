@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, TopicPartition
 from penstock.errors import ValidationError
 from penstock.table import EnvironmentSettings, TableEnvironment
 from tests.services.topics import Topic
+from tests.sql_cases import show
 from tools.services import Server
 
 BOUNDED = "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset'"
@@ -37,7 +38,7 @@ def _create(
 
 def _rows(t_env: TableEnvironment, query: str) -> list[str]:
     with t_env.execute_sql(query).collect() as found:
-        return sorted(str(row) for row in found)
+        return sorted(show(row) for row in found)
 
 
 def _messages(topic: Topic) -> list[tuple[Any, ...]]:
@@ -208,7 +209,7 @@ def test_changes_of_a_database_go_through_a_topic(kafka: Server, t_env: TableEnv
         f"'format' = 'debezium-json', {BOUNDED}",
     )  # fmt: skip
     with t_env.execute_sql("SELECT * FROM t").collect() as found:
-        assert [str(change) for change in found] == [
+        assert [show(change) for change in found] == [
             "+I[1, 5, items]", "-U[1, 5, items]", "+U[1, 9, items]", "-D[1, 9, items]",
         ]  # fmt: skip
     _create(t_env, target, "id INT, v INT", "'format' = 'canal-json'", name="u")

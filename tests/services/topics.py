@@ -32,9 +32,16 @@ class Topic:
         self.servers = server.address["bootstrap_servers"]
         self.name = f"{name}-{os.getpid()}-{next(_numbers)}"
         self.partitions = partitions
+        self._settings = settings
         self.admin = AdminClient({"bootstrap.servers": self.servers, **QUIET})
-        new = NewTopic(self.name, partitions, config=settings)
+        self.create()
+
+    def create(self) -> None:
+        new = NewTopic(self.name, self.partitions, config=self._settings)
         self.admin.create_topics([new])[self.name].result(60)
+
+    def delete(self) -> None:
+        self.admin.delete_topics([self.name])[self.name].result(60)
 
     def grow(self, partitions: int) -> None:
         request = [NewPartitions(self.name, partitions)]

@@ -1,5 +1,5 @@
 """Real servers for tests and demos: Kafka, MariaDB, PostgreSQL, Redis, OpenSearch, RabbitMQ,
-Cassandra.
+Cassandra, Pulsar.
 
 Each runs on free ports of the loopback interface, with its data in a scratch folder. As a command:
 
@@ -16,6 +16,7 @@ from tools.services.kafka import Kafka
 from tools.services.mariadb import MariaDb
 from tools.services.opensearch import OpenSearch
 from tools.services.postgres import Postgres
+from tools.services.pulsar import Pulsar
 from tools.services.rabbitmq import RabbitMq
 from tools.services.redis import Redis
 from tools.services.server import Facts, Kind, Server, start
@@ -32,6 +33,7 @@ KINDS: dict[str, Kind] = {
         OpenSearch(),
         RabbitMq(),
         Cassandra(),
+        Pulsar(),
     )
 }
 

@@ -13,6 +13,13 @@ from pathlib import Path
 from tools.services.server import ServiceError
 
 _POLICY = Path("/usr/sbin/policy-rc.d")
+#: A repository that packages name for parts of theirs which are not needed here; not every machine
+#: reaches it. One of the same name in front of it takes its place.
+_NOT_ASKED = (
+    "<repository><id>confluent</id><url>file:///nowhere</url>"
+    "<releases><enabled>false</enabled></releases>"
+    "<snapshots><enabled>false</enabled></snapshots></repository>"
+)
 
 
 def cache() -> Path:
@@ -62,11 +69,12 @@ def _apt_install(package: str) -> None:
             _POLICY.unlink(missing_ok=True)
 
 
-def fetch_jars(name: str, *coordinates: str) -> Path:
+def fetch_jars(name: str, *coordinates: str, without: tuple[str, ...] = ()) -> Path:
     """Return a folder with some Maven packages and all that they need; fetch them once.
 
     :param name: name of the folder in the cache; it changes with the version.
     :param coordinates: `group:artifact:version`.
+    :param without: `group:artifact` that they name and that is not needed.
     """
     target = cache() / name
     with _alone():
@@ -75,7 +83,7 @@ def fetch_jars(name: str, *coordinates: str) -> Path:
             work = cache() / f"{name}.fetching"
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir()
-            (work / "pom.xml").write_text(_pom(coordinates))
+            (work / "pom.xml").write_text(_pom(coordinates, without))
             goal = "dependency:copy-dependencies"
             _run([maven, "-q", "-B", goal, "-DoutputDirectory=lib"], cwd=work)
             (work / "lib").rename(target)
@@ -83,10 +91,16 @@ def fetch_jars(name: str, *coordinates: str) -> Path:
     return target
 
 
-def _pom(coordinates: tuple[str, ...]) -> str:
+def _pom(coordinates: tuple[str, ...], without: tuple[str, ...]) -> str:
+    excluded = "".join(
+        "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(
+            *each.split(":")
+        )
+        for each in without
+    )
     dependencies = "".join(
         "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
-        "</dependency>".format(*each.split(":"))
+        "<exclusions>{}</exclusions></dependency>".format(*each.split(":"), excluded)
         for each in coordinates
     )
     return (
@@ -94,6 +108,7 @@ def _pom(coordinates: tuple[str, ...]) -> str:
         "<groupId>penstock</groupId><artifactId>services</artifactId><version>1</version>"
         # What is named has this version also where another package needs it.
         f"<dependencyManagement><dependencies>{dependencies}</dependencies></dependencyManagement>"
+        f"<repositories>{_NOT_ASKED}</repositories>"
         f"<dependencies>{dependencies}</dependencies></project>"
     )
 

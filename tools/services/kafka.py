@@ -83,6 +83,8 @@ def _properties(folder: Path, facts: Facts) -> str:
         # Tests write records that are dated 1970.
         "log.retention.ms": "-1",
         "num.partitions": "1",
+        # As in most places: who writes to a topic that is not there shall learn it.
+        "auto.create.topics.enable": "false",
         # One broker has one replica of everything.
         "offsets.topic.replication.factor": "1",
         "offsets.topic.num.partitions": "1",

@@ -24,6 +24,18 @@ class GeneratorFunction(Function):
         """Return the record of an index; always the same one."""
 
 
+class BlockGenerator:
+    """Make the records of a part in blocks, where one by one would be slow."""
+
+    def block(self, part: Part, number: int, size: int) -> list[Any]:
+        """Return the records at places `number * size` and following of a part, `size` of them.
+
+        They must be the same ones every time: a batch that begins or ends within a block makes it
+        again.
+        """
+        raise TypeError("abstract")
+
+
 @dataclass(frozen=True)
 class RateLimiterStrategy:
     """How fast records are made."""
@@ -48,7 +60,8 @@ class DataGeneratorSource(Source):
     Index i is made by subtask i modulo the parallelism, so that the subtasks advance together. The
     function must give the same record for the same index: a batch may be read again.
 
-    :param generator_function: called with the index, or a `GeneratorFunction`.
+    :param generator_function: called with the index, or a `GeneratorFunction`; a `BlockGenerator`
+        is asked for many records at once.
     :param count: how many records; None: without end.
     :param rate: records a second of all subtasks together, or a `RateLimiterStrategy`; None: as
         fast as they are taken.
@@ -65,7 +78,7 @@ class DataGeneratorSource(Source):
 
     def __init__(
         self,
-        generator_function: Callable[[int], Any] | GeneratorFunction,
+        generator_function: Callable[[int], Any] | GeneratorFunction | BlockGenerator,
         count: int | None = None,
         rate: float | RateLimiterStrategy | None = None,
         type_info: TypeInformation | None = None,
@@ -73,7 +86,8 @@ class DataGeneratorSource(Source):
         if isinstance(rate, RateLimiterStrategy):
             rate = rate.records_per_second
         function: Any = getattr(generator_function, "map", generator_function)
-        _check(callable(function), "function", generator_function, "pass a callable")
+        makes = callable(function) or isinstance(function, BlockGenerator)
+        _check(makes, "function", generator_function, "pass a callable")
         _check(count is None or count >= 0, "count", count, "pass zero or more, or None")
         _check(rate is None or rate > 0, "rate", rate, "pass records a second above zero, or None")
         self._function = function
@@ -91,10 +105,20 @@ class DataGeneratorSource(Source):
     def read(self, split_range: SplitRange) -> Iterator[SourceBatch]:
         part = Part.named(split_range.split)
         function = self._function
+        if isinstance(function, BlockGenerator):
+            yield from _blocks(function, part, split_range.start, split_range.end)
+            return
         for chunk in range(split_range.start, split_range.end, _CHUNK):
             end = min(chunk + _CHUNK, split_range.end)
             first, last = (part.number + i * part.parts for i in (chunk, end))
             yield SourceBatch([function(index) for index in range(first, last, part.parts)])
+
+
+def _blocks(maker: BlockGenerator, part: Part, start: int, end: int) -> Iterator[SourceBatch]:
+    for number in range(start // _CHUNK, -(-end // _CHUNK)):
+        first = number * _CHUNK
+        records = maker.block(part, number, _CHUNK)
+        yield SourceBatch(records[max(start - first, 0) : end - first])
 
 
 def _check(right: bool, name: str, value: Any, todo: str) -> None:

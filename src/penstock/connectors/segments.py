@@ -318,7 +318,9 @@ def read_range(place: ByteRange) -> Iterator[SourceBatch]:
                 _, entries, _, body = read
                 take = min(entries - skip, left)
                 if take > 0:
-                    yield cut_entries(SourceBatch(*loads(body)), skip, skip + take)
+                    batch = cut_entries(SourceBatch(*loads(body)), skip, skip + take)
+                    batch.size = len(body) * take // entries
+                    yield batch
                 skip, left = 0, left - take
     except OSError as error:
         raise _unreadable(place.path, error.strerror or str(error)) from error

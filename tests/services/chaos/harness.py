@@ -43,6 +43,8 @@ class Trouble:
 
     plan: list[tuple[float, str]]
     log: list[str] = field(default_factory=list)
+    #: How many seconds a server that is killed stays away.
+    away: float = 2.0
 
     KINDS = ("worker", "worker", "jvm", "driver", "all", "interrupt", *SERVERS)
 
@@ -141,9 +143,9 @@ class Round:
                 if events and passed >= events[0][0]:
                     what = events.popleft()[1]
                     trouble.log.append(f"{passed:.1f} s: {what}")
-                    self._strike(what, process)
+                    self._strike(what, process, trouble.away)
                 code = process.poll()
-                if code == 0:
+                if code == 0 or (code is not None and self._has_finished()):
                     return
                 if code is not None:
                     trouble.log.append(f"{passed:.1f} s: started again after exit code {code}")
@@ -169,11 +171,11 @@ class Round:
                 preexec_fn=_listen_to_interrupts,
             )
 
-    def _strike(self, what: str, process: subprocess.Popen[bytes]) -> None:
+    def _strike(self, what: str, process: subprocess.Popen[bytes], away: float) -> None:
         if what in SERVERS:
             server = self._servers[what]
             server.kill()
-            time.sleep(2)
+            time.sleep(away)
             server.start()
             return
         if what == "interrupt":
@@ -247,6 +249,10 @@ class Round:
         return collections.Counter(
             line for file in files if file.is_file() for line in file.read_text().splitlines()
         )
+
+    def _has_finished(self) -> bool:
+        """Tell whether an interrupt came too late: started again the job would begin anew."""
+        return self._log().rstrip().endswith("had finished, its output is complete")
 
     def _log(self) -> str:
         return (self._folder / "log.txt").read_text(errors="replace")[-5000:]

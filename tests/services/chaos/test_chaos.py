@@ -1,4 +1,7 @@
-"""Exactly once through kills of everything. `PENSTOCK_CHAOS_ROUNDS=20` makes it twenty rounds."""
+"""Exactly once through kills of everything. `PENSTOCK_CHAOS_ROUNDS=20` makes it twenty rounds.
+
+`PENSTOCK_OUTAGE_SECONDS=60` keeps the broker away for a minute in the first round.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from tests.services.conftest import GetServer
 
 ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "1"))
 SEED = int(os.environ.get("PENSTOCK_CHAOS_SEED", "1"))
-#: One round is always the same: a worker dies, the user interrupts the job, the broker dies.
-FIXED = Trouble([(9, "worker"), (16, "interrupt"), (28, "kafka")])
+OUTAGE = float(os.environ.get("PENSTOCK_OUTAGE_SECONDS", "15"))
+#: One round is always the same: a worker dies, the user interrupts the job, the broker is gone.
+FIXED = Trouble([(9, "worker"), (16, "interrupt"), (28, "kafka")], away=OUTAGE)
 ROUND = [FIXED, *(Trouble.random(random.Random(SEED + n), events=3) for n in range(ROUNDS))]
 
 

@@ -21,7 +21,7 @@ from tools.browser import headless_chromium
 
 SHOP = Path(__file__).with_name("shop.py")
 #: On a busy machine Spark takes its time to start.
-PATIENCE = 180
+PATIENCE = 240
 PATIENCE_MS = PATIENCE * 1000
 
 

@@ -14,10 +14,16 @@ import pytest
 from penstock.connectors.elasticsearch import (
     Elasticsearch7SinkBuilder,
     ElasticsearchEmitter,
+    ElasticsearchSink,
+    ElasticsearchSinkFunction,
     FlushBackoffType,
+    HttpHost,
+    IndexRequest,
+    RequestIndexer,
+    Requests,
 )
 from penstock.core.io import Committable, CommitterContext, WriterContext
-from penstock.errors import SerializationError, SinkError
+from penstock.errors import ConfigurationError, SerializationError, SinkError
 
 
 class Overloaded(ThreadingHTTPServer):
@@ -145,3 +151,32 @@ def test_a_document_that_is_no_json(server: Overloaded, tmp_path: Path) -> None:
         publish(builder(server, 0), tmp_path, {"id": "a", "thing": object})
     assert caught.value.what == "a document cannot be written as JSON"
     assert caught.value.todo == "map the stream to fields of plain types"
+
+
+class TwoIndexes(ElasticsearchSinkFunction):
+    """As programs of Flink 1.x write documents."""
+
+    def process(self, element: dict[str, Any], ctx: WriterContext, indexer: RequestIndexer) -> None:
+        if element["id"] != "nobody":
+            request = Requests.index_request().index("sensor").type("reading").id(element["id"])
+            again = IndexRequest("archive").id(element["id"] + "-old").source(element)
+            indexer.add(request.source({"data": str(element)}), again)
+
+
+def test_a_classic_function_adds_any_number_of_requests(server: Overloaded, tmp_path: Path) -> None:
+    server.refuse_requests = server.refuse_documents = 0
+    host, port = server.server_address[:2]
+    classic = ElasticsearchSink.Builder([HttpHost(str(host), port)], TwoIndexes())
+    publish(classic, tmp_path, {"id": "a"}, {"id": "nobody"}, {"id": "b"})
+    assert server.requests == [["a", "a-old", "b", "b-old"]]
+
+
+def test_a_request_without_a_document() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        RequestIndexer().add(IndexRequest("sensor"))
+    assert str(caught.value) == (
+        "a request needs an index and a document\n"
+        "  where: RequestIndexer.add()\n"
+        "  got:   index 'sensor', document None\n"
+        "  to do: write Requests.index_request().index(name).source(dict)"
+    )

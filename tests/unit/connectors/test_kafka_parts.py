@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import importlib
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.common.serialization import SimpleStringSchema
 from penstock.connectors.kafka import client
 from penstock.connectors.kafka.enumerator import divide, owner_of
+from penstock.connectors.kafka.lookup import Lookup
 from penstock.datastream.connectors.kafka import (
+    ConsumerRecord,
+    DeliveryGuarantee,
     FlinkKafkaConsumer,
+    FlinkKafkaConsumer011,
+    FlinkKafkaProducer,
+    FlinkKafkaProducer011,
+    JSONKeyValueDeserializationSchema,
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
     KafkaSource,
     KafkaTopicPartition,
+    KeyedSerializationSchemaWrapper,
 )
 from penstock.errors import ConfigurationError
 
@@ -142,3 +152,52 @@ def test_the_classic_consumer_begins_where_the_group_is_by_default() -> None:
     assert consumer._starting.kind == "committed"
     assert consumer.set_start_from_timestamp(5)._starting.at == 5
     assert consumer.set_start_from_latest()._starting.kind == "latest"
+
+
+def test_classic_programs_read_json_with_where_it_came_from() -> None:
+    schema = JSONKeyValueDeserializationSchema(include_metadata=True)
+    record = ConsumerRecord("numbers", 2, 7, None, b'"k"', b'{"n": 15}', [])
+    assert schema.deserialize(record) == {
+        "key": "k",
+        "value": {"n": 15},
+        "metadata": {"offset": 7, "topic": "numbers", "partition": 2},
+    }
+    plain = JSONKeyValueDeserializationSchema()
+    assert plain.deserialize(ConsumerRecord("t", 0, 0, None, None, b"1", [])) == {"value": 1}
+    properties = {"bootstrap.servers": "b:9092"}
+    consumer = FlinkKafkaConsumer011("numbers", schema, properties)
+    assert consumer.get_produced_type() is None
+    assert consumer._source()._schema is schema
+
+
+def test_the_classic_producer_takes_the_semantic_where_java_has_it() -> None:
+    schema = KeyedSerializationSchemaWrapper(SimpleStringSchema())
+    assert schema.serialize("a") == b"a"
+    exactly = FlinkKafkaProducer.Semantic.EXACTLY_ONCE
+    sink = FlinkKafkaProducer011("t", schema, {"bootstrap.servers": "b:9092"}, exactly)
+    assert sink._guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+
+class Starting:
+    """A broker that has just been started: at first it names no leader of a partition."""
+
+    def __init__(self, *errors: int) -> None:
+        self._errors = list(errors)
+
+    def offsets_for_times(self, asked: list[TopicPartition], timeout: float) -> Any:
+        code = self._errors.pop(0) if self._errors else None
+        error = None if code is None else KafkaError(code)
+        return [SimpleNamespace(topic="t", partition=0, offset=7, error=error)]
+
+    def poll(self, timeout: float) -> None:
+        """Have nothing to say."""
+
+
+def test_a_partition_without_a_leader_is_asked_for_again() -> None:
+    lookup = Lookup({"bootstrap.servers": "127.0.0.1:1", "group.id": "g"})
+    lookup.close()
+    lookup._consumer = Starting(KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TIMED_OUT)
+    assert lookup.ends([("t", 0)]) == {("t", 0): 7}
+    lookup._consumer = Starting(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
+        lookup.ends([("t", 0)])

@@ -6,13 +6,13 @@ import importlib
 import json
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Any
 
-from penstock.connectors.elasticsearch.emitter import ElasticsearchEmitter
+from penstock.connectors.elasticsearch.emitter import Document
 from penstock.connectors.journal import numbering_of
 from penstock.connectors.retrying import PAUSE_SECONDS, Again, Retries
 from penstock.core.io import Committable, Committer, CommitterContext, SinkWriter
@@ -101,23 +101,23 @@ class BulkSettings:
 class DocumentWriter(SinkWriter):
     """Turn records into documents."""
 
-    def __init__(self, emitter: ElasticsearchEmitter) -> None:
-        self._emit = emitter.document
+    def __init__(self, documents: Callable[[Any], Iterable[Document]]) -> None:
+        self._documents = documents
         self._dumps = library().serializer.JSONSerializer().dumps
         self._staged: list[Staged] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        index, key, content = self._emit(value)
-        try:
-            text = self._dumps(content)
-        except Exception as error:
-            raise SerializationError(
-                "a document cannot be written as JSON",
-                where="ElasticsearchSink",
-                got=f"{show_value(content, 200)}; {type(error).__name__}: {error}",
-                todo="map the stream to fields of plain types",
-            ) from None
-        self._staged.append((index, key, text.encode()))
+        for index, key, content in self._documents(value):
+            try:
+                text = self._dumps(content)
+            except Exception as error:
+                raise SerializationError(
+                    "a document cannot be written as JSON",
+                    where="ElasticsearchSink",
+                    got=f"{show_value(content, 200)}; {type(error).__name__}: {error}",
+                    todo="map the stream to fields of plain types",
+                ) from None
+            self._staged.append((index, key, text.encode()))
 
     def prepare_commit(self, end_of_input: bool) -> list[bytes]:
         staged, self._staged = self._staged, []

@@ -54,6 +54,10 @@ class ElasticsearchEmitter:
         """
         return ElasticsearchEmitter(None, index_field, key_field)
 
+    def documents(self, record: Any) -> tuple[Document]:
+        """Return the one document of a record, as the sink takes them."""
+        return (self.document(record),)
+
     def document(self, record: Any) -> Document:
         """Return the document of a record.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from penstock.connectors.base import DeliveryGuarantee
 from penstock.connectors.elasticsearch.bulk import (
@@ -14,7 +15,12 @@ from penstock.connectors.elasticsearch.bulk import (
     FlushBackoffType,
     library,
 )
-from penstock.connectors.elasticsearch.emitter import ElasticsearchEmitter
+from penstock.connectors.elasticsearch.classic import (
+    ElasticsearchSinkFunction,
+    HttpHost,
+    RequestIndexer,
+)
+from penstock.connectors.elasticsearch.emitter import Document, ElasticsearchEmitter
 from penstock.core.io import Committer, CommitterContext, Sink, SinkWriter, WriterContext
 from penstock.errors import ConfigurationError, show_value
 
@@ -31,12 +37,19 @@ class ElasticsearchSink(Sink):
     `opensearch`.
     """
 
-    def __init__(self, emitter: ElasticsearchEmitter, settings: BulkSettings) -> None:
+    #: The builder of Flink 1.x: `ElasticsearchSink.Builder(hosts, function)`.
+    Builder: ClassVar[type[ClassicSinkBuilder]]
+
+    def __init__(
+        self, emitter: ElasticsearchEmitter | ElasticsearchSinkFunction, settings: BulkSettings
+    ) -> None:
         self._emitter = emitter
         self._settings = settings
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
-        return DocumentWriter(self._emitter)
+        if isinstance(self._emitter, ElasticsearchEmitter):
+            return DocumentWriter(self._emitter.documents)
+        return DocumentWriter(partial(_requested, self._emitter, context))
 
     def create_committer(self, context: CommitterContext) -> Committer:
         return BulkCommitter(context, self._settings)
@@ -55,7 +68,7 @@ class Elasticsearch7SinkBuilder:
     """
 
     def __init__(self) -> None:
-        self._emitter: ElasticsearchEmitter | None = None
+        self._emitter: ElasticsearchEmitter | ElasticsearchSinkFunction | None = None
         self._settings = BulkSettings()
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> Elasticsearch7SinkBuilder:
@@ -146,6 +159,31 @@ class Elasticsearch7SinkBuilder:
 
 class Elasticsearch6SinkBuilder(Elasticsearch7SinkBuilder):
     """Build an `ElasticsearchSink`: the older name, for servers from version 7 on."""
+
+
+class ClassicSinkBuilder(Elasticsearch7SinkBuilder):
+    """Build an `ElasticsearchSink` of a function that adds requests, as Flink 1.x does.
+
+    :param hosts: the servers: `HttpHost`s, or texts as `set_hosts()` takes them.
+    """
+
+    def __init__(
+        self, hosts: Sequence[HttpHost | str], function: ElasticsearchSinkFunction
+    ) -> None:
+        super().__init__()
+        self.set_hosts([str(host) for host in hosts])
+        self._emitter = function
+
+
+ElasticsearchSink.Builder = ClassicSinkBuilder
+
+
+def _requested(
+    function: ElasticsearchSinkFunction, context: WriterContext, record: Any
+) -> list[Document]:
+    indexer = RequestIndexer()
+    function.process(record, context, indexer)
+    return indexer.documents
 
 
 def _bound(where: str, given: int) -> int:

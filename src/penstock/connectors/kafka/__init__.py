@@ -1,7 +1,17 @@
 """Kafka, by the package confluent-kafka: read by offset, written in transactions."""
 
 from penstock.connectors.base import DeliveryGuarantee
-from penstock.connectors.kafka.classic import FlinkKafkaConsumer, FlinkKafkaProducer, Semantic
+from penstock.connectors.kafka.classic import (
+    FlinkKafkaConsumer,
+    FlinkKafkaConsumer010,
+    FlinkKafkaConsumer011,
+    FlinkKafkaProducer,
+    FlinkKafkaProducer010,
+    FlinkKafkaProducer011,
+    JSONKeyValueDeserializationSchema,
+    KeyedSerializationSchemaWrapper,
+    Semantic,
+)
 from penstock.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -22,7 +32,12 @@ __all__ = [
     "ConsumerRecord",
     "DeliveryGuarantee",
     "FlinkKafkaConsumer",
+    "FlinkKafkaConsumer010",
+    "FlinkKafkaConsumer011",
     "FlinkKafkaProducer",
+    "FlinkKafkaProducer010",
+    "FlinkKafkaProducer011",
+    "JSONKeyValueDeserializationSchema",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaRecordDeserializationSchema",
@@ -34,6 +49,7 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "KeyedSerializationSchemaWrapper",
     "ProducerRecord",
     "Semantic",
 ]

@@ -1,7 +1,8 @@
-"""The older names: `FlinkKafkaConsumer` and `FlinkKafkaProducer`, as programs of Flink 1.x use."""
+"""The older names, as programs of Flink 1.x use them: consumer, producer and their schemas."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
@@ -10,7 +11,11 @@ from penstock.common.serialization import DeserializationSchema, SerializationSc
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.base import DeliveryGuarantee
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from penstock.connectors.kafka.schemas import KafkaRecordSerializationSchema
+from penstock.connectors.kafka.schemas import (
+    ConsumerRecord,
+    KafkaRecordDeserializationSchema,
+    KafkaRecordSerializationSchema,
+)
 from penstock.connectors.kafka.sink import KafkaSink
 from penstock.connectors.kafka.source import KafkaSource
 from penstock.core.io import EnumeratorContext, ReaderContext, Source, SourceReader, SplitEnumerator
@@ -30,7 +35,7 @@ class FlinkKafkaConsumer(Source):
     def __init__(
         self,
         topics: str | Sequence[str],
-        deserialization_schema: DeserializationSchema[Any],
+        deserialization_schema: DeserializationSchema[Any] | KafkaRecordDeserializationSchema,
         properties: Mapping[str, str],
     ) -> None:
         self._topics = [topics] if isinstance(topics, str) else list(topics)
@@ -71,7 +76,7 @@ class FlinkKafkaConsumer(Source):
         """Go on reading partitions of the checkpoint; here that is always so."""
         return self
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation | None:
         return self._schema.get_produced_type()
 
     def create_enumerator(self, context: EnumeratorContext) -> SplitEnumerator:
@@ -81,14 +86,57 @@ class FlinkKafkaConsumer(Source):
         return self._source().create_reader(context)
 
     def _source(self) -> KafkaSource:
-        return (
+        builder = (
             KafkaSource.builder()
             .set_topics(*self._topics)
             .set_properties(self._properties)
             .set_starting_offsets(self._starting)
-            .set_value_only_deserializer(self._schema)
-            .build()
         )
+        if isinstance(self._schema, KafkaRecordDeserializationSchema):
+            return builder.set_deserializer(self._schema).build()
+        return builder.set_value_only_deserializer(self._schema).build()
+
+
+class JSONKeyValueDeserializationSchema(KafkaRecordDeserializationSchema):
+    """Read messages whose keys and values are JSON; the records are dicts.
+
+    A record has `key` and `value`, where the message has them, and on request `metadata`: its
+    topic, partition and offset.
+
+    >>> schema = JSONKeyValueDeserializationSchema(include_metadata=True)
+    >>> schema.deserialize(ConsumerRecord("numbers", 0, 7, None, None, b"15", []))
+    {'value': 15, 'metadata': {'offset': 7, 'topic': 'numbers', 'partition': 0}}
+    """
+
+    def __init__(self, include_metadata: bool = False) -> None:
+        self._include_metadata = include_metadata
+
+    def deserialize(self, record: ConsumerRecord) -> dict[str, Any]:
+        node: dict[str, Any] = {}
+        if record.key is not None:
+            node["key"] = json.loads(record.key)
+        if record.value is not None:
+            node["value"] = json.loads(record.value)
+        if self._include_metadata:
+            node["metadata"] = {
+                "offset": record.offset,
+                "topic": record.topic,
+                "partition": record.partition,
+            }
+        return node
+
+
+class KeyedSerializationSchemaWrapper(SerializationSchema[Any]):
+    """Write messages without keys, their values as another schema writes them."""
+
+    def __init__(self, serialization_schema: SerializationSchema[Any]) -> None:
+        self._schema = serialization_schema
+
+    def open(self) -> None:
+        self._schema.open()
+
+    def serialize(self, element: Any) -> bytes:
+        return self._schema.serialize(element)
 
 
 class Semantic(Enum):
@@ -103,7 +151,8 @@ class FlinkKafkaProducer(KafkaSink):
     """Write records to a topic of Kafka: for `stream.add_sink`. Newer programs use `KafkaSink`.
 
     :param producer_config: properties of the client; `bootstrap.servers` at least.
-    :param kafka_producers_pool_size: accepted; here one producer writes all transactions.
+    :param kafka_producers_pool_size: accepted; here one producer writes all transactions. Java has
+        the semantic in this place, which is understood as well.
     """
 
     def __init__(
@@ -111,7 +160,7 @@ class FlinkKafkaProducer(KafkaSink):
         topic: str,
         serialization_schema: SerializationSchema[Any],
         producer_config: Mapping[str, str],
-        kafka_producers_pool_size: int = 5,
+        kafka_producers_pool_size: int | Semantic = 5,
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
         schema = (
@@ -120,6 +169,8 @@ class FlinkKafkaProducer(KafkaSink):
             .set_value_serialization_schema(serialization_schema)
             .build()
         )
+        if isinstance(kafka_producers_pool_size, Semantic):
+            semantic = kafka_producers_pool_size
         guarantee = DeliveryGuarantee[semantic.name]
         super().__init__(producer_config, schema, guarantee, None, write_timestamps=False)
 
@@ -139,3 +190,11 @@ class FlinkKafkaProducer(KafkaSink):
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
         """Do nothing: a transaction begins when it can be ended, so that none grows old."""
         return self
+
+
+# Java's name of it, which the class itself could not use in its annotations.
+FlinkKafkaProducer.Semantic = Semantic  # type: ignore[attr-defined]
+
+#: The names of Flink 1.7, which had a class for each version of Kafka.
+FlinkKafkaConsumer010 = FlinkKafkaConsumer011 = FlinkKafkaConsumer
+FlinkKafkaProducer010 = FlinkKafkaProducer011 = FlinkKafkaProducer

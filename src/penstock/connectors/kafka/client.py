@@ -154,7 +154,9 @@ def make(kind: str, settings: Mapping[str, Any], trouble: Trouble) -> Any:
     """
     owner = admin_library() if kind == "AdminClient" else library()
     try:
-        return getattr(owner, kind)({**settings, "error_cb": trouble}, logger=_logger)
+        # Not what is only for information: at the end of a client it goes past the logger.
+        quiet = {"log_level": "5", **settings}
+        return getattr(owner, kind)({**quiet, "error_cb": trouble}, logger=_logger)
     except library().KafkaException as error:
         # The text names the property, never its value.
         raise ConfigurationError(

@@ -20,6 +20,7 @@ _LATEST, _EARLIEST = -1, -2
 _SECONDS = 30.0
 #: A question waits in turns, so that a refusal is noticed meanwhile.
 _TURN_SECONDS = 2.0
+_PAUSE_SECONDS = 0.1
 #: How many records tell how large the records of a topic are.
 _SAMPLE = 200
 _SAMPLE_SECONDS = 2.0
@@ -143,11 +144,19 @@ class Lookup:
         asked = [partition(*place, timestamp) for place in partitions]
         if not asked:
             return {}
-        answer = self._ask(partial(self._consumer.offsets_for_times, asked))
-        for each in answer:
+
+        def question(timeout: float) -> list[Any]:
+            answer: list[Any] = self._consumer.offsets_for_times(asked, timeout)
+            for each in answer:
+                if each.error is not None and _is_passing(each.error):
+                    raise library().KafkaException(each.error)
+            return answer
+
+        found = self._ask(question)
+        for each in found:
             if each.error is not None:
                 raise library().KafkaException(each.error)
-        return {(each.topic, each.partition): each.offset for each in answer}
+        return {(each.topic, each.partition): each.offset for each in found}
 
     def _ask(self, question: Callable[..., Any]) -> Any:
         deadline = time.monotonic() + _SECONDS
@@ -156,7 +165,8 @@ class Lookup:
                 return question(timeout=_TURN_SECONDS)
             except library().KafkaException as error:
                 self.serve()
-                if time.monotonic() > deadline or not _is_silence(error.args[0]):
+                time.sleep(_PAUSE_SECONDS)
+                if time.monotonic() > deadline or not _is_passing(error.args[0]):
                     raise SourceError(
                         f"Kafka at {self._servers} does not answer",
                         got=describe(error, self.trouble),
@@ -164,6 +174,20 @@ class Lookup:
                     ) from None
 
 
-def _is_silence(error: Any) -> bool:
+def _is_passing(error: Any) -> bool:
+    """Tell whether a question may be answered in a moment: brokers that start have no leaders."""
     kinds = library().KafkaError
-    return error.code() in (kinds._TIMED_OUT, kinds._TRANSPORT, kinds._ALL_BROKERS_DOWN)
+    return error.code() in (
+        kinds._TIMED_OUT,
+        kinds._TRANSPORT,
+        kinds._ALL_BROKERS_DOWN,
+        kinds.LEADER_NOT_AVAILABLE,
+        kinds.NOT_LEADER_FOR_PARTITION,
+        kinds.REPLICA_NOT_AVAILABLE,
+        kinds.OFFSET_NOT_AVAILABLE,
+        kinds.FENCED_LEADER_EPOCH,
+        kinds.UNKNOWN_LEADER_EPOCH,
+        kinds.COORDINATOR_LOAD_IN_PROGRESS,
+        kinds.COORDINATOR_NOT_AVAILABLE,
+        kinds.NOT_COORDINATOR,
+    )

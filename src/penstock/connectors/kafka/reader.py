@@ -95,7 +95,7 @@ class KafkaReader(SourceReader):
 
     def _records(self, messages: list[Any]) -> SourceBatch:
         try:
-            return self._schema.batch(messages)
+            batch = self._schema.batch(messages)
         except Exception:
             # One of them cannot be read: which one shows when they are read one by one.
             for message in messages:
@@ -104,6 +104,8 @@ class KafkaReader(SourceReader):
                 except Exception as error:
                     raise _unreadable(message, error) from error
             raise
+        batch.size = sum(map(len, messages))  # the length of a message is that of its value
+        return batch
 
     def close(self) -> None:
         if self._consumer is not None:

@@ -101,9 +101,13 @@ class KafkaSource(Source):
 
 
 class KafkaSourceBuilder:
-    """Build a `KafkaSource`."""
+    """Build a `KafkaSource`.
 
-    def __init__(self) -> None:
+    :param kind: the class of the source.
+    """
+
+    def __init__(self, kind: type[KafkaSource] = KafkaSource) -> None:
+        self._kind = kind
         self._properties: dict[str, str] = {}
         self._topics: tuple[str, ...] = ()
         self._pattern: str | None = None
@@ -215,7 +219,7 @@ class KafkaSourceBuilder:
                 where=where,
                 todo="call set_value_only_deserializer() or set_deserializer()",
             )
-        return KafkaSource(self._range(), self._properties, self._schema, bounded=self._bounded)
+        return self._kind(self._range(), self._properties, self._schema, bounded=self._bounded)
 
     def _range(self) -> KafkaRange:
         values = (self._properties[key] for key in _DISCOVERY_KEYS if key in self._properties)

@@ -112,7 +112,7 @@ class _MessageReader(SourceReader):
         for batch in self._source.read(split_range):
             records = (self._record(body) for _, body in batch.values)
             values = [record for record in records if record is not None]
-            yield SourceBatch(values, time=batch.time)
+            yield SourceBatch(values, time=batch.time, size=batch.size)
 
     def _record(self, body: bytes) -> Any:
         try:

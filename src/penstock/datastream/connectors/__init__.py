@@ -12,6 +12,15 @@ from penstock.datastream.connectors.base import (
     StreamTransformer,
     SupportsPreprocessing,
 )
+from penstock.datastream.connectors.dynamic_kafka import (
+    DynamicKafkaSource,
+    DynamicKafkaSourceBuilder,
+    KafkaMetadataService,
+    KafkaStreamSetSubscriber,
+    KafkaStreamSubscriber,
+    SingleClusterTopicMetadataService,
+    StreamPatternSubscriber,
+)
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     FileEnumeratorProvider,
@@ -38,12 +47,20 @@ from penstock.datastream.connectors.kafka import (
     Semantic,
 )
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.connectors.pulsar import (
+    PulsarSource,
+    PulsarSourceBuilder,
+    StartCursor,
+    StopCursor,
+)
 from penstock.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 
 __all__ = [
     "BucketAssigner",
     "DataGeneratorSource",
     "DeliveryGuarantee",
+    "DynamicKafkaSource",
+    "DynamicKafkaSourceBuilder",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
@@ -55,20 +72,29 @@ __all__ = [
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
+    "KafkaMetadataService",
     "KafkaRecordDeserializationSchema",
     "KafkaSink",
     "KafkaSource",
+    "KafkaStreamSetSubscriber",
+    "KafkaStreamSubscriber",
     "NumberSequenceSource",
     "OutputFileConfig",
+    "PulsarSource",
+    "PulsarSourceBuilder",
     "RMQConnectionConfig",
     "RMQSink",
     "RMQSource",
     "RateLimiterStrategy",
     "RollingPolicy",
     "Semantic",
+    "SingleClusterTopicMetadataService",
     "Sink",
     "Source",
+    "StartCursor",
+    "StopCursor",
     "StreamFormat",
+    "StreamPatternSubscriber",
     "StreamTransformer",
     "StreamingFileSink",
     "SupportsPreprocessing",

@@ -5,7 +5,12 @@ from penstock.connectors.elasticsearch import (
     Elasticsearch7SinkBuilder,
     ElasticsearchEmitter,
     ElasticsearchSink,
+    ElasticsearchSinkFunction,
     FlushBackoffType,
+    HttpHost,
+    IndexRequest,
+    RequestIndexer,
+    Requests,
 )
 
 __all__ = [
@@ -13,5 +18,10 @@ __all__ = [
     "Elasticsearch7SinkBuilder",
     "ElasticsearchEmitter",
     "ElasticsearchSink",
+    "ElasticsearchSinkFunction",
     "FlushBackoffType",
+    "HttpHost",
+    "IndexRequest",
+    "RequestIndexer",
+    "Requests",
 ]

@@ -23,7 +23,7 @@ from penstock.datastream.connectors.file_system import (
 )
 from penstock.datastream.formats.compress import CompressWriters
 from penstock.datastream.formats.parquet import ParquetBulkWriters
-from penstock.errors import ConfigurationError, ProgramError
+from penstock.errors import ConfigurationError
 from tests.unit.connectors.file_sink.sinks import SinkDriver, finished, unfinished
 
 
@@ -144,16 +144,3 @@ def test_settings_that_are_refused(call: Any, text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         call(builder)
     assert str(caught.value) == text
-
-
-def test_compaction_is_refused() -> None:
-    builder = FileSink.for_row_format("out", Encoder.simple_string_encoder())
-    assert builder.disable_compact() is builder
-    with pytest.raises(ProgramError) as caught:
-        builder.enable_compact(None, None)
-    assert str(caught.value) == (
-        "finished parts are not compacted\n"
-        "  where: enable_compact(strategy, compactor)\n"
-        "  to do: let parts grow: a larger part size and longer intervals in the rolling policy, "
-        "or a longer checkpoint interval for bulk formats"
-    )

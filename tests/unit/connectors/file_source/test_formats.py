@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from penstock.common import Row, Types
+from penstock.common.type_information import declared_type
 from penstock.connectors.file_source import text_lines
 from penstock.connectors.file_source.file_format import FileFormat, FilePiece
 from penstock.connectors.file_source.stream_format import StreamFormat
@@ -23,6 +24,7 @@ from penstock.datastream.formats.csv import CsvReaderFormat, CsvSchema, CsvSchem
 from penstock.datastream.formats.json import JsonLinesFormat
 from penstock.datastream.formats.parquet import AvroParquetReaders, ParquetColumnarRowInputFormat
 from penstock.errors import ConfigurationError, SourceError
+from penstock.table import DataTypes
 
 
 def read(file_format: FileFormat, path: Path) -> list[Any]:
@@ -384,7 +386,7 @@ def test_types_that_no_file_has() -> None:
     assert str(caught.value) == (
         "the columns of a file must be given as a ROW type\n"
         "  got:   String\n"
-        "  to do: pass Types.ROW_NAMED([names], [types])"
+        "  to do: pass Types.ROW_NAMED([names], [types]), or DataTypes.ROW([fields])"
     )
     with pytest.raises(ConfigurationError) as caught:
         ParquetColumnarRowInputFormat(Types.ROW([Types.PICKLED_BYTE_ARRAY()]))
@@ -414,3 +416,41 @@ def test_more_kinds_of_compression(tmp_path: Path, suffix: str, pack: Any) -> No
     with pytest.raises(SourceError) as caught:
         read(text, path)
     assert (caught.value.what, caught.value.where) == ("a file cannot be read", str(path))
+
+
+def test_columns_declared_with_types_of_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1,2.50,x;y\n")
+    schema = (
+        CsvSchema.builder()
+        .add_number_column("id", DataTypes.INT())
+        .add_number_column("price", DataTypes.DECIMAL(10, 2))
+        .add_array_column("tags", ";", element_type=DataTypes.STRING())
+        .build()
+    )
+    row = Row(id=1, price=Decimal("2.50"), tags=["x", "y"])
+    assert read(CsvReaderFormat.for_schema(schema), path) == [row]
+    kept = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"id": [1], "price": [Decimal("2.50")], "tags": [["x"]]}), kept)
+    fields = [("id", DataTypes.INT()), ("price", DataTypes.DECIMAL(10, 2))]
+    row_type = DataTypes.ROW([DataTypes.FIELD(name, kind) for name, kind in fields])
+    (found,) = read(ParquetColumnarRowInputFormat(row_type), kept)
+    assert (found.id, found.price) == (1, Decimal("2.50"))
+
+
+def test_types_of_tables_as_types_of_streams() -> None:
+    nested = DataTypes.ROW([
+        DataTypes.FIELD("at", DataTypes.TIMESTAMP(3)),
+        DataTypes.FIELD("counts", DataTypes.MAP(DataTypes.STRING(), DataTypes.BIGINT())),
+        DataTypes.FIELD("body", DataTypes.BYTES()),
+    ])  # fmt: skip
+    assert declared_type(nested) == Types.ROW_NAMED(
+        ["at", "counts", "body"],
+        [
+            Types.SQL_TIMESTAMP(),
+            Types.MAP(Types.STRING(), Types.LONG()),
+            Types.PRIMITIVE_ARRAY(Types.BYTE()),
+        ],
+    )
+    with pytest.raises(ConfigurationError, match="must be given as a ROW type"):
+        ParquetColumnarRowInputFormat(DataTypes.INT())
