@@ -54,9 +54,18 @@ class Session:
         vertices = self.ask(f"/jobs/{self.job}")["vertices"]
         return int(vertices[0]["metrics"]["read-records"]) if vertices else 0
 
+    def next_records(self) -> int:
+        """Return how many records have been read when a batch ends: spans have whole batches."""
+        before = found = self.records()
+        while found == before:
+            time.sleep(0.5)
+            found = self.records()
+        return found
+
     def look_as_the_page_does(self, since: int) -> int:
         """Ask what the graph asks for; return the time from which on it asks next."""
         vertices = self.ask(f"/jobs/{self.job}")["vertices"]
+        self.ask(f"/jobs/{self.job}/batches?since={2**53}")
         for vertex in vertices:
             self.ask(f"/jobs/{self.job}/vertices/{vertex['id']}")
         operators = self.ask(f"/jobs/{self.job}/event-time?since={since}")["operators"]
@@ -96,9 +105,10 @@ def span(session: Session, seconds: float, pages: int) -> tuple[float, float, fl
     watchers = [threading.Thread(target=look) for _ in range(pages)]
     for watcher in watchers:
         watcher.start()
-    begin, records, (job, server) = time.monotonic(), session.records(), session.cpu()
+    records = session.next_records()
+    begin, (job, server) = time.monotonic(), session.cpu()
     time.sleep(seconds)
-    done, (job_after, server_after) = session.records() - records, session.cpu()
+    done, (job_after, server_after) = session.next_records() - records, session.cpu()
     took = time.monotonic() - begin
     ended.set()
     for watcher in watchers:

@@ -86,14 +86,17 @@ def sample_snapshot(state: str = "RUNNING") -> JobSnapshot:
 
 def _vertices(state: str, now: int, ended: bool) -> list[VertexFacts]:
     source = [
-        _operator("orders", SOURCE, "Source: orders", "source", 12, [], False, 90_000, 90_000),
-        _operator("parse", "a" * 32, "Parse", "operator", 13, ["orders"], False, 90_000, 88_000),
+        _operator("orders", SOURCE, "Source: orders", "source", 12, [], False, 90_000, 90_000, 0),
+        _operator(
+            "parse", "a" * 32, "Parse", "operator", 13, ["orders"], False, 90_000, 88_000, 88_000
+        ),
     ]
     window = [
-        _operator("totals", WINDOW, "Window", "operator", 17, [], True, 88_000, 660),
-        _operator("print", "b" * 32, "Sink: Print", "sink", 20, ["totals"], False, 600, 600),
+        _operator("totals", WINDOW, "Window", "operator", 17, [], True, 88_000, 660, 60),
+        _operator("print", "b" * 32, "Sink: Print", "sink", 20, ["totals"], False, 600, 600,
+            600),
     ]  # fmt: skip
-    late = [_operator("late", LATE, "Sink: late", "sink", 19, [], False, 60, 60)]
+    late = [_operator("late", LATE, "Sink: late", "sink", 19, [], False, 60, 60, 60)]
     hashed = VertexInput(0, SOURCE, "HASH", "parse", "totals")
     side = VertexInput(3, WINDOW, "FORWARD", "totals", "late", side_output="late")
     return [
@@ -128,7 +131,7 @@ def _subtasks(state: str, now: int, ended: bool) -> list[VertexSubtask]:
 
 def _operator(
     uid: str, operator_id: str, name: str, kind: str, line: int, chained: list[str], keyed: bool,
-    records_in: int, records_out: int,
+    records_in: int, records_out: int, sent: int,
 ) -> OperatorFacts:  # fmt: skip
     subtasks = []
     for i, share in enumerate((0.6, 0.4)):
@@ -147,6 +150,8 @@ def _operator(
                 [MetricReading("broken", "counter", 3),
                  MetricReading("parser.rate", "meter", {"count": took, "rate": took / 60})]
                 if uid == "parse" else [],
+                int(sent * share),
+                sent * share / SECONDS,
             )
         )  # fmt: skip
     steps = range(0, SECONDS, 2)
@@ -180,7 +185,8 @@ def _checkpoints() -> CheckpointsFacts:
     history = [
         CheckpointEntry(
             number, "SAVEPOINT" if number == 40 else "CHECKPOINT", "COMPLETED",
-            BEGIN + number * 1500, 450, 104_000, 2400, {"totals": 2300, "orders": 100},
+            BEGIN + number * 1500, 450, 104_000, 2400,
+            {"totals": [1500, 800], "orders": [100]}, {"totals": [70_000, 34_000]},
             "file:///tmp/savepoint-5f2b9c-000040" if number == 40 else "file:///tmp/orders",
         )
         for number in range(10, 60)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.unit.server.samples import JOB_ID
 from tests.unit.server.test_session import RunningSession, until
 
 PROGRAM = Path(__file__).parent / "programs" / "endless_counts.py"
+#: Requests of Flink's own command line (`scripts/record_flink_cli.py`).
+RECORDED = json.loads((Path(__file__).parents[1] / "cases" / "rest" / "flink_cli.json").read_text())
 #: A busy machine takes its time to start Spark.
 PATIENCE = 240.0
 
@@ -59,14 +64,27 @@ def test_jobs_outlive_kills_and_lose_nothing(session: RunningSession, tmp_path: 
     _wait_for_more(outputs[first])
     assert session.driver(second) == kept
 
+    folder = tmp_path / "savepoints"
+    assert {job["jid"] for job in _flink(session, "list")["jobs"]} == set(outputs)
+    assert _flink(session, "checkpoint", first)["operation"]["checkpointId"] > 0
+    assert Path(_flink(session, "savepoint", first, folder)["operation"]["location"]).is_dir()
     for job, output in outputs.items():
-        body = {"targetDirectory": str(tmp_path / "savepoints"), "drain": False}
-        asked = session.ask(f"/jobs/{job}/stop", "POST", body)
-        place = f"/jobs/{job}/savepoints/{asked['request-id']}"
-        until(lambda place=place: session.ask(place)["status"]["id"] == "COMPLETED", PATIENCE)
-        assert "location" in session.ask(place)["operation"], session.ask(place)
+        assert "location" in _flink(session, "stop", job, folder)["operation"]
         until(lambda job=job: session.states()[job] == "FINISHED", PATIENCE)
         _check(output)
+
+
+def _flink(session: RunningSession, command: str, job: str = "", folder: Path = Path()) -> Any:
+    """Send what Flink's own command line asks, and return the last answer."""
+    answer: dict[str, Any] = {}
+    for request in RECORDED[command]["requests"]:
+        path = request["path"].replace(JOB_ID, job)
+        if "request-id" in answer:
+            path = f"{path.rpartition('/')[0]}/{answer['request-id']}"
+            until(lambda path=path: session.ask(path)["status"]["id"] == "COMPLETED", PATIENCE)
+        body = json.loads(json.dumps(request["body"]).replace('"/sp"', json.dumps(str(folder))))
+        answer = session.ask(path, request["verb"], body)
+    return answer
 
 
 def _check(output: Path) -> None:

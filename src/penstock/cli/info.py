@@ -12,7 +12,7 @@ from penstock.execution.plan_only import PLAN_VARIABLE
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with its options."""
-    parser = commands.add_parser("info", help="print the plan of a program")
+    parser = commands.add_parser("info", help="print the plan of a program", allow_abbrev=False)
     parser.add_argument(
         "-f", "--format", choices=("json", "text"), default="json", help="json if left out"
     )

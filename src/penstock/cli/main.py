@@ -33,9 +33,20 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = make_parser()
+    options, others = parser.parse_known_args(arguments)
+    if others:
+        if not run.names_program(options):
+            parser.error(f"unrecognized arguments: {' '.join(others)}")
+        # Behind -py and -pym the first argument of the program may look like an option.
+        options.program = [*others, *options.program]
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what a command line says, and return the exit code."""
-    options = make_parser().parse_args(arguments)
+    options = _parse(arguments)
     try:
         return int(options.command(options))
     except PenstockError as error:

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 from pathlib import Path
+from typing import Any
 
+from penstock.cli.program_upload import uploaded_files
 from penstock.cli.session_client import ENDED, SessionClient, session_address
 from penstock.common.options import (
     CLAIM_MODE,
@@ -29,13 +32,14 @@ from penstock.errors import ConfigurationError, JobFailedError, show_value
 from penstock.execution.command_settings import settings_of
 from penstock.execution.configuration import CLIENT_OPTIONS, SUBMITTED_VARIABLE
 from penstock.execution.job_control import running_jobs
+from penstock.execution.program_path import with_program_path
 
 _POLL_SECONDS = 0.3
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with its options."""
-    parser = commands.add_parser("run", help="run a program")
+    parser = commands.add_parser("run", help="run a program", allow_abbrev=False)
     parser.add_argument("-d", "--detached", action="store_true", help="return once the job runs")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -76,6 +80,11 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", nargs=argparse.REMAINDER, help="script.py and its arguments")
 
 
+def names_program(options: argparse.Namespace) -> bool:
+    """Tell whether an option has named the program, so that all else is for it."""
+    return bool(vars(options).get("pyModule") or vars(options).get("python"))
+
+
 def run(options: argparse.Namespace) -> int:
     """Run a program; in the foreground this process becomes the program.
 
@@ -95,29 +104,38 @@ def run(options: argparse.Namespace) -> int:
 def submit(session: SessionClient, options: argparse.Namespace) -> int:
     """Have a session run a program; in the foreground, wait for its end.
 
-    The session runs the script alone: files that it imports are named with -pyfs.
+    The session gets the script and what -pyfs, -pyarch and -pyreq name; a module is one of -pyfs,
+    or one that the session has. Interpreters are those of the session's machine.
     """
-    if options.pyModule:
-        raise ConfigurationError(
-            "a session runs scripts, not modules",
-            where="penstock run -m",
-            got=f"-pym {options.pyModule}",
-            todo="write a script that imports the module, and name the module's files with -pyfs",
-        )
-    script, arguments = _script(options, "penstock run -m")
-    settings = program_settings(options)
-    body = {"name": os.path.basename(script), "content": Path(script).read_text(encoding="utf-8")}
-    uploaded = session.ask("POST", "/scripts/upload", body)["id"]
-    asked = {"programArgsList": arguments, "flinkConfiguration": settings}
-    try:
-        job_id = session.ask("POST", f"/scripts/{uploaded}/run", asked)["jobid"]
-    finally:
-        # The session has made a copy for the job.
-        session.ask("DELETE", f"/scripts/{uploaded}")
+    with uploaded_files(session, program_settings(options)) as settings:
+        asked = {
+            "flinkConfiguration": settings,
+            "pyClientExecutable": options.pyClientExecutable,
+        }
+        if options.pyModule:
+            asked["programArgsList"] = list(options.program)
+            module = urllib.parse.quote(options.pyModule, safe="")
+            job_id = session.ask("POST", f"/modules/{module}/run", asked)["jobid"]
+        else:
+            job_id = _submit_script(session, options, asked)
     print(f"Job has been submitted with JobID {job_id}", flush=True)
     if options.detached:
         return 0
     return _wait_for(session, job_id, quiet=options.quiet)
+
+
+def _submit_script(
+    session: SessionClient, options: argparse.Namespace, asked: dict[str, Any]
+) -> str:
+    script, arguments = _script(options, "penstock run -m")
+    body = {"name": os.path.basename(script), "content": Path(script).read_text(encoding="utf-8")}
+    uploaded = session.ask("POST", "/scripts/upload", body)["id"]
+    try:
+        run_ = {**asked, "programArgsList": arguments}
+        return str(session.ask("POST", f"/scripts/{uploaded}/run", run_)["jobid"])
+    finally:
+        # The session has made a copy for the job.
+        session.ask("DELETE", f"/scripts/{uploaded}")
 
 
 def _wait_for(session: SessionClient, job_id: str, *, quiet: bool) -> int:
@@ -193,7 +211,7 @@ def _script(options: argparse.Namespace, where: str) -> tuple[str, list[str]]:
 def program_environment(options: argparse.Namespace) -> dict[str, str]:
     """Return the environment variables of the program."""
     settings = program_settings(options)
-    return {**os.environ, CLIENT_OPTIONS: json.dumps(settings)}
+    return {**with_program_path(os.environ, settings), CLIENT_OPTIONS: json.dumps(settings)}
 
 
 def program_settings(options: argparse.Namespace) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,23 @@ class SessionClient:
         :raises SessionError: if the session does not answer, or refuses.
         """
         data = None if body is None else json.dumps(body).encode()
-        headers = {**self._headers, "Content-Type": "application/json"}
+        return self._send(verb, path, data, "application/json")
+
+    def upload(self, path: str, name: str, content: bytes) -> str:
+        """Upload a file, and return its id.
+
+        :raises SessionError: if the session does not answer, or refuses.
+        """
+        boundary = uuid.uuid4().hex
+        # A quotation mark would end the name.
+        named = f'form-data; name="file"; filename="{name.replace(chr(34), "_")}"'
+        head = f"--{boundary}\r\nContent-Disposition: {named}\r\n\r\n".encode()
+        data = head + content + f"\r\n--{boundary}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={boundary}"
+        return str(self._send("POST", path, data, kind)["id"])
+
+    def _send(self, verb: str, path: str, data: bytes | None, kind: str) -> Any:
+        headers = {**self._headers, "Content-Type": kind}
         request = urllib.request.Request(f"{self.address}/v1{path}", data, headers, method=verb)
         try:
             with urllib.request.urlopen(

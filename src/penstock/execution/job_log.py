@@ -16,6 +16,7 @@ from pathlib import Path
 
 from penstock.common.options import JOB_LOG_BYTES, JOB_LOG_FILES, JOB_LOG_LEVEL, LOG_DIR
 from penstock.execution.facts.archive import local_path
+from penstock.execution.facts.masking import Hider
 from penstock.execution.facts.snapshot import LogFile
 from penstock.execution.log_names import JOB, OPERATOR
 from penstock.execution.process_folder import process_folder
@@ -37,21 +38,39 @@ _logs: dict[str, JobLog] = {}
 _ended: deque[Path] = deque()
 
 
+class _Discreet(logging.Formatter):
+    """Write lines without secrets."""
+
+    def __init__(self, hide: Hider) -> None:
+        super().__init__(_FORMAT)
+        self._hide = hide
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._hide(super().format(record))
+
+
 class JobLog:
     """The file of one job. Any thread may write to it.
 
     :param folder: the job's own folder of logs.
+    :param secrets: settings whose secret values are hidden.
     """
 
     def __init__(
-        self, folder: Path, *, level: int = logging.NOTSET, size: int = 10 << 20, files: int = 10
+        self,
+        folder: Path,
+        *,
+        level: int = logging.NOTSET,
+        size: int = 10 << 20,
+        files: int = 10,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
         self._handler = RotatingFileHandler(
             self.path, maxBytes=size, backupCount=files, encoding="utf-8", delay=True
         )
-        self._handler.setFormatter(logging.Formatter(_FORMAT))
+        self._handler.setFormatter(_Discreet(Hider(secrets or {})))
         self._level = level
 
     def handle(self, record: logging.LogRecord) -> None:
@@ -91,6 +110,7 @@ def open_log(job_id: str, settings: Mapping[str, str]) -> JobLog:
         level=level_of(settings) or logging.NOTSET,
         size=JOB_LOG_BYTES.read(settings),
         files=JOB_LOG_FILES.read(settings),
+        secrets=settings,
     )
     with _guard:
         _logs[job_id] = log

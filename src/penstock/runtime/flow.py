@@ -32,14 +32,18 @@ class Flow:
         tags = {None, *(edge.output_tag for edge in operator.plan.outputs)}
         return {tag for tag in tags if self._must_count(operator, tag)}
 
-    def take(self) -> dict[int, tuple[int, int]]:
-        """Return how many records each operator took and gave; and begin anew."""
+    def take(self) -> dict[int, tuple[int, int, int]]:
+        """Return how many records each operator took, gave, and sent out of its chain.
+
+        And begin anew.
+        """
         known: dict[OutputPlace, int] = {}
         taken = {}
         for number, operator in self._operators.items():
             took = self._input(operator, known)
             gave = took if operator.is_end else self._given(operator, known)
-            taken[number] = (took, gave)
+            sent = took if operator.is_end else self._sent(operator, known)
+            taken[number] = (took, gave, sent)
         self.fed = dict.fromkeys(self._operators, 0)
         for operator in self._operators.values():
             for counter in operator.output.counters.values():
@@ -57,6 +61,20 @@ class Flow:
         tags = {None, *(edge.output_tag for edge in operator.plan.outputs)}
         return sum(self._output((operator.plan.id, tag), known) for tag in tags)
 
+    def _sent(self, operator: Operator, known: dict[OutputPlace, int]) -> int:
+        """Return how many records left the chain here, once for each edge that takes them."""
+        return sum(
+            self._carried(edge)
+            if edge.crosses
+            else self._output((operator.plan.id, edge.output_tag), known)
+            for edge in operator.plan.outputs
+            if edge.crosses or self._operators[edge.target].plan.vertex != operator.plan.vertex
+        )
+
+    def _carried(self, edge: PlanEdge) -> int:
+        writer = self._writers[edge.id]
+        return writer.sent // writer.copies
+
     def _output(self, place: OutputPlace, known: dict[OutputPlace, int]) -> int:
         if place not in known:
             known[place] = self._find(place, known)
@@ -68,8 +86,7 @@ class Flow:
         edges = _edges(operator, tag)
         for edge in edges:
             if edge.crosses:
-                writer = self._writers[edge.id]
-                return writer.sent // writer.copies
+                return self._carried(edge)
         for edge in edges:
             if self._tells(edge):
                 return self._output((edge.target, None), known)

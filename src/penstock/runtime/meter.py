@@ -22,6 +22,8 @@ class OperatorCounts(NamedTuple):
     operator: int
     records_in: int
     records_out: int
+    #: Of its records, those that left the chain: once for each edge. Of a sink, all.
+    records_sent: int
     bytes_in: int
     bytes_out: int
     input_watermark: int
@@ -48,6 +50,17 @@ class TaskCounts(NamedTuple):
     #: Bytes written by operator, None if nothing was written; and what the whole state weighs.
     written: Mapping[str, int] | None = None
     weight: int = 0
+
+    def state_bytes(self) -> list[int]:
+        """Return what the state of each operator weighs.
+
+        A slot has one log for all its operators: each has its share by entries.
+        """
+        rows = [one.state_rows for one in self.operators]
+        total = sum(rows)
+        if not total:
+            return [self.weight if place == 0 else 0 for place in range(len(rows))]
+        return [self.weight * count // total for count in rows]
 
 
 class Meter:
@@ -88,7 +101,8 @@ class Meter:
         """Return what has happened since `begin`."""
         for operator in self._operators:
             if isinstance(operator, SourceOperator):
-                self.flow.fed[operator.plan.id] += operator.take_read()
+                records, self._bytes[operator.plan.id] = operator.take_read()
+                self.flow.fed[operator.plan.id] += records
         flow = self.flow.take()
         sent: dict[int, int] = {}
         for writer in self._writers.values():
@@ -100,7 +114,7 @@ class Meter:
         return TaskCounts(seconds, *process, counts, written, weight)
 
     def _counts(
-        self, operator: Operator, flow: dict[int, tuple[int, int]], sent: dict[int, int]
+        self, operator: Operator, flow: dict[int, tuple[int, int, int]], sent: dict[int, int]
     ) -> OperatorCounts:
         number = operator.plan.id
         return OperatorCounts(

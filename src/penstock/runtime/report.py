@@ -27,10 +27,10 @@ from penstock.runtime.savepoint.format import Part
 
 #: Stands in front of a source's number in what its tasks report about timers: others have their
 #: level there.
-SOURCE_PLACES = 1 << 16
+SOURCE_ADDRESSES = 1 << 16
 
 #: A subtask of an operator, by uid; or of a task: a source's uid, or `level n`, and the slot.
-Place = tuple[str, int]
+SubtaskId = tuple[str, int]
 
 
 @dataclass
@@ -44,19 +44,19 @@ class BatchReport:
     #: What goes back to the heads of iterations, by their uids.
     feedback: dict[str, list[bytes]] = field(default_factory=dict)
     #: State of the tasks of a source, by its uid and subtask.
-    level0: dict[Place, bytes] = field(default_factory=dict)
+    level0: dict[SubtaskId, bytes] = field(default_factory=dict)
     #: Next processing-time timer of a task, None when it has no more; changed ones only.
-    timers: dict[Place, int | None] = field(default_factory=dict)
+    timers: dict[SubtaskId, int | None] = field(default_factory=dict)
     #: Accumulators of an operator's subtask so far; changed ones only.
-    accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    accumulators: dict[SubtaskId, dict[str, Any]] = field(default_factory=dict)
     #: Metrics of an operator's subtask by name, kind and reading; changed ones only.
-    metrics: dict[Place, dict[str, tuple[str, Any]]] = field(default_factory=dict)
+    metrics: dict[SubtaskId, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     #: By task, what it wrote to the batch's savepoint; or why it could not.
-    savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
+    savepoint: dict[SubtaskId, list[Part] | str] = field(default_factory=dict)
     #: By subtask of an aligned source, how far it is.
-    alignment: dict[Place, int] = field(default_factory=dict)
+    alignment: dict[SubtaskId, int] = field(default_factory=dict)
     #: By task, what it did.
-    counts: dict[Place, TaskCounts] = field(default_factory=dict)
+    counts: dict[SubtaskId, TaskCounts] = field(default_factory=dict)
 
     @classmethod
     def collect(cls, payloads: Iterable[bytes], plan: ExecutionPlan) -> BatchReport:
@@ -78,18 +78,18 @@ class BatchReport:
             if header.kind == TIMER:
                 report.timers[_task(header, uids)] = pickle.loads(body)
                 continue
-            place = (uids[header.node], header.channel)
+            sender = (uids[header.node], header.channel)
             if header.kind == COMMITTABLE:
-                output = report.committables.setdefault(place[0], [])
+                output = report.committables.setdefault(sender[0], [])
                 output.extend(Committable(header.channel, data) for data in pickle.loads(body))
             elif header.kind == LEVEL0_STATE:
-                report.level0[place] = bytes(body)
+                report.level0[sender] = bytes(body)
             elif header.kind == ACCUMULATORS:
-                report.accumulators[place] = pickle.loads(body)
+                report.accumulators[sender] = pickle.loads(body)
             elif header.kind == METRICS:
-                report.metrics[place] = pickle.loads(body)
+                report.metrics[sender] = pickle.loads(body)
             elif header.kind == ALIGNMENT:
-                report.alignment[place] = pickle.loads(body)
+                report.alignment[sender] = pickle.loads(body)
         for output in report.committables.values():
             output.sort(key=lambda committable: committable.subtask)
         for tail, head in plan.feedback().items():
@@ -98,7 +98,7 @@ class BatchReport:
         return report
 
 
-def _task(header: Header, uids: dict[int, str]) -> Place:
-    if header.node >= SOURCE_PLACES:
-        return uids[header.node - SOURCE_PLACES], header.channel
+def _task(header: Header, uids: dict[int, str]) -> SubtaskId:
+    if header.node >= SOURCE_ADDRESSES:
+        return uids[header.node - SOURCE_ADDRESSES], header.channel
     return f"level {header.node}", header.channel

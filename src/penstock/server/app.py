@@ -23,6 +23,8 @@ from penstock.server.safety import Access, Guard
 STATIC = Path(__file__).parent / "static"
 #: Longest body of a request: a script.
 LONGEST_BODY = 10 << 20
+#: Longest file that a program needs: packages and archives.
+_LONGEST_FILE = 200 << 20
 
 
 def make_app(
@@ -38,11 +40,12 @@ def make_app(
     :param static: folder of the pages at `/`.
     """
     context = Context(jobs, version_of("penstock"))
+    limits = {"longest_body": longest_body, "longest_file": _LONGEST_FILE}
     endpoints = all_endpoints(context)
     folder = StaticFiles(directory=static, html=True, check_dir=False)
     return Starlette(
         routes=[*routes(endpoints), Mount("/", folder)],
-        middleware=[Middleware(Guard, access=access or Access(), longest_body=longest_body)],
+        middleware=[Middleware(Guard, access=access or Access(), **limits)],
         exception_handlers={HTTPException: _http_error, Exception: _error},
     )
 

@@ -14,13 +14,19 @@ from penstock.execution.facts.snapshot import JobSnapshot
 
 @dataclass(frozen=True)
 class Submission:
-    """A script to run, with what `penstock run` takes as options."""
+    """A program to run, with what `penstock run` takes as options."""
 
-    script: Path
+    #: None for a module.
+    script: Path | None
     name: str = ""
     arguments: tuple[str, ...] = ()
     #: Settings by key.
     settings: Mapping[str, str] = field(default_factory=dict)
+    module: str = ""
+    #: Uploaded files by id, which settings name.
+    files: Mapping[str, Path] = field(default_factory=dict)
+    #: The program's interpreter; the session's own if left out.
+    interpreter: str = ""
 
 
 class Jobs(ABC):
@@ -59,6 +65,10 @@ class Jobs(ABC):
 
     def settings(self) -> Mapping[str, object]:
         """Return the settings of the server."""
+        return {}
+
+    def settings_of(self, job_id: str) -> Mapping[str, object]:
+        """Return the settings that a job was submitted with, secrets and all, as far as known."""
         return {}
 
     def logs(self) -> Iterable[Path]:

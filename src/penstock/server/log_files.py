@@ -1,17 +1,23 @@
-"""Log files of jobs and of the session: by listed name only."""
+"""Log files of jobs and of the session: by listed name only, and without secrets."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from penstock.errors import RequestError
+from penstock.execution.facts.masking import Hider
+from penstock.execution.facts.snapshot import JobSnapshot
+from penstock.server.answers.question import number_of
 from penstock.server.answers.taskmanagers import find_executor
 from penstock.server.context import Asked, Context, Endpoint, Handler
+
+#: Bytes that are read and sent at once.
+_BLOCK = 1 << 18
 
 
 def endpoints(context: Context) -> list[Endpoint]:
@@ -35,9 +41,7 @@ def endpoints(context: Context) -> list[Endpoint]:
     return found
 
 
-def _with(
-    files: Callable[[Asked], dict[str, Path]], answer: Callable[[dict[str, Path], Asked], Any]
-) -> Handler:
+def _with(files: Callable[[Asked], _Files], answer: Callable[[_Files, Asked], Any]) -> Handler:
     def handler(asked: Asked) -> Any:
         return answer(files(asked), asked)
 
@@ -45,33 +49,39 @@ def _with(
     return handler
 
 
+class _Files(NamedTuple):
+    """Files by name, and what hides secrets in them."""
+
+    paths: dict[str, Path]
+    hide: Hider
+
+
 class _Logs:
     def __init__(self, context: Context) -> None:
         self._jobs = context.jobs
 
-    def of_job(self, asked: Asked) -> dict[str, Path]:
+    def of_job(self, asked: Asked) -> _Files:
         """Return the files of a job by name."""
-        job = self._jobs.one(asked.job_id)
-        return {log.name: Path(log.path) for log in job.logs}
+        return self._files_of(self._jobs.one(asked.job_id))
 
-    def of_executor(self, asked: Asked) -> dict[str, Path]:
+    def of_executor(self, asked: Asked) -> _Files:
         """Return the files of the job that an executor works for: Spark's log is one of them."""
-        job = find_executor(self._jobs.all(), asked.path["taskmanagerid"]).job
-        return {log.name: Path(log.path) for log in job.logs}
+        return self._files_of(find_executor(self._jobs.all(), asked.path["taskmanagerid"]).job)
 
-    def of_session(self, asked: Asked) -> dict[str, Path]:
+    def of_session(self, asked: Asked) -> _Files:
         """Return the session's own files."""
-        return _named(self._jobs.logs())
+        paths = {path.name: path for path in self._jobs.logs()}
+        return _Files(paths, Hider(self._jobs.settings()))
+
+    def _files_of(self, job: JobSnapshot) -> _Files:
+        paths = {log.name: Path(log.path) for log in job.logs}
+        return _Files(paths, Hider(self._jobs.settings_of(job.job_id)))
 
 
-def _named(paths: Iterable[Path]) -> dict[str, Path]:
-    return {path.name: path for path in paths}
-
-
-def listed(files: dict[str, Path], asked: Asked) -> dict[str, Any]:
+def listed(files: _Files, asked: Asked) -> dict[str, Any]:
     """Answer a list of logs."""
     found = []
-    for name, path in files.items():
+    for name, path in files.paths.items():
         try:
             facts = os.stat(path)
         except OSError:
@@ -80,17 +90,35 @@ def listed(files: dict[str, Path], asked: Asked) -> dict[str, Any]:
     return {"logs": found}
 
 
-def sent(files: dict[str, Path], asked: Asked) -> Response:
-    """Answer with the text of a log."""
-    path = files.get(asked.path["name"])
+def sent(files: _Files, asked: Asked) -> Response:
+    """Answer with the text of a log; with `tail=` its last bytes alone, from a whole line on."""
+    path = files.paths.get(asked.path["name"])
     if path is None or not path.is_file():
         raise RequestError(404, f"This file ({asked.path['name']}) does not exist.")
-    return FileResponse(path, media_type="text/plain; charset=utf-8")
+    tail = asked.query.get("tail")
+    return _text_of(path, files.hide, None if tail is None else number_of(tail, "tail"))
 
 
-def first(files: dict[str, Path], asked: Asked) -> Response:
+def first(files: _Files, asked: Asked) -> Response:
     """Answer with the text of the first log that is there."""
-    for path in files.values():
+    for path in files.paths.values():
         if path.is_file():
-            return FileResponse(path, media_type="text/plain; charset=utf-8")
+            return _text_of(path, files.hide)
     return PlainTextResponse("")
+
+
+def _text_of(path: Path, hide: Hider, tail: int | None = None) -> Response:
+    return StreamingResponse(_blocks(path, hide, tail), media_type="text/plain; charset=utf-8")
+
+
+def _blocks(path: Path, hide: Hider, tail: int | None) -> Iterator[str]:
+    """Yield the text of a file in blocks of whole lines, as long as it is now."""
+    with open(path, "rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        if tail is not None and tail < left:
+            # The byte in front tells whether a line begins there.
+            file.seek(left - tail - 1)
+            left = tail - len(file.readline()) + 1
+        while left > 0 and (lines := file.readlines(min(_BLOCK, left))):
+            left -= sum(map(len, lines))
+            yield hide(b"".join(lines).decode("utf-8", "replace"))

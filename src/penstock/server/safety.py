@@ -23,8 +23,9 @@ from penstock.errors import ConfigurationError
 COOKIE = "penstock-token"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _READS = frozenset({"GET", "HEAD"})
-#: The only path that takes files.
-_UPLOAD = "/scripts/upload"
+#: The only paths that take files.
+_FILE_UPLOAD = "/files/upload"
+_UPLOADS = ("/scripts/upload", _FILE_UPLOAD)
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -115,10 +116,13 @@ def read_token(path: Path | None, where: str) -> str | None:
 class Guard:
     """Refuse what the rules do not allow, before the app sees it."""
 
-    def __init__(self, app: ASGIApp, access: Access, longest_body: int) -> None:
+    def __init__(
+        self, app: ASGIApp, access: Access, longest_body: int, longest_file: int = 0
+    ) -> None:
         self._app = app
         self._access = access
-        self._longest = longest_body
+        self._longest_body = longest_body
+        self._longest_file = longest_file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -149,7 +153,7 @@ class Guard:
                     message["headers"].append((b"set-cookie", cookie.encode()))
             await send(message)
 
-        await self._app(scope, _bounded(receive, self._longest), send_with_headers)
+        await self._app(scope, _bounded(receive, self._longest(scope)), send_with_headers)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
@@ -166,9 +170,14 @@ class Guard:
             return 403, "Requests from pages of other sites are not taken."
         if not _content_is_right(scope, headers):
             return 415, "Send the request's body as application/json."
-        if int(headers.get("content-length") or 0) > self._longest:
-            return 413, f"The request has more than {self._longest} bytes."
+        longest = self._longest(scope)
+        if int(headers.get("content-length") or 0) > longest:
+            return 413, f"The request has more than {longest} bytes."
         return None
+
+    def _longest(self, scope: Scope) -> int:
+        of_file = scope["path"].removeprefix("/v1") == _FILE_UPLOAD
+        return max(self._longest_file, self._longest_body) if of_file else self._longest_body
 
     def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         wanted = self._access.token
@@ -206,7 +215,7 @@ def _content_is_right(scope: Scope, headers: dict[str, str]) -> bool:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         return True
-    if scope["path"].removeprefix("/v1") == _UPLOAD and kind == "multipart/form-data":
+    if scope["path"].removeprefix("/v1") in _UPLOADS and kind == "multipart/form-data":
         return True
     # Neither can be sent by a page of another site without asking first.
     empty = "transfer-encoding" not in headers and not int(headers.get("content-length") or 0)

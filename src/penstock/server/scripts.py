@@ -1,31 +1,45 @@
-"""Uploaded scripts: the counterpart of Flink's jars."""
+"""Uploaded programs: the counterpart of Flink's jars."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import uuid
 from pathlib import Path
 from typing import Any
 
-from penstock.common.options import CLAIM_MODE, IGNORE_UNCLAIMED, PARALLELISM, RECOVERY_PATH
+from penstock.common.options import (
+    CLAIM_MODE,
+    IGNORE_UNCLAIMED,
+    PARALLELISM,
+    PYTHON_ARCHIVES,
+    PYTHON_FILES,
+    PYTHON_REQUIREMENTS,
+    RECOVERY_PATH,
+)
 from penstock.errors import RequestError
+from penstock.execution.program_path import UPLOADED
 from penstock.server.context import Asked, Context, Endpoint
 from penstock.server.jobs import Submission
+from penstock.server.uploads import Uploads, given_name
 
-_ID = re.compile(r"[0-9a-f-]{36}_[A-Za-z0-9][A-Za-z0-9._-]*\.py")
-_LONGEST_NAME = 100
+_SCRIPT = r"[A-Za-z0-9][A-Za-z0-9._-]*\.py"
+_FILE = "[A-Za-z0-9][A-Za-z0-9._-]*"
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+#: Folder of the files that programs need, within that of the scripts.
+_FILES = "files"
 
 
 def endpoints(context: Context) -> list[Endpoint]:
-    """Return the endpoints of scripts, and Flink's list of jars, which is empty."""
+    """Return the endpoints of programs, and Flink's list of jars, which is empty."""
     scripts = _Scripts(context)
     return [
         Endpoint("POST", "/scripts/upload", scripts.upload),
         Endpoint("GET", "/scripts", scripts.list),
         Endpoint("POST", "/scripts/:scriptid/run", scripts.run),
         Endpoint("DELETE", "/scripts/:scriptid", scripts.delete),
+        Endpoint("POST", "/modules/:module/run", scripts.run_module),
+        Endpoint("POST", "/files/upload", scripts.upload_file),
+        Endpoint("DELETE", "/files/:fileid", scripts.delete_file),
         Endpoint("GET", "/jars", scripts.list_jars),
         Endpoint("GET", "/penstock/session", scripts.session),
     ]
@@ -37,41 +51,41 @@ class _Scripts:
 
     def upload(self, asked: Asked) -> dict[str, str]:
         """Keep a script: a form with a file, or JSON with `name` and `content`."""
-        name, content = _upload_of(asked.body)
-        folder = self._folder()
-        safe = re.sub(r"[^A-Za-z0-9._-]+", "_", os.path.basename(name))[-_LONGEST_NAME:].lstrip(
-            "._-"
-        )
-        if not safe.endswith(".py") or safe == "py":
-            raise RequestError(400, "Only Python scripts (.py) can be uploaded.")
-        script = folder / f"{uuid.uuid4()}_{safe}"
-        handle = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(handle, "wb") as file:
-            file.write(content)
-        return {"filename": str(script), "id": script.name, "status": "success"}
+        return _kept(self._scripts().keep(asked.body))
 
     def list(self, asked: Asked) -> dict[str, Any]:
         """List the scripts, the latest first."""
-        found: list[tuple[int, str]] = []
-        for path in self._folder().iterdir():
-            if _ID.fullmatch(path.name) and path.is_file() and not path.is_symlink():
-                found.append((int(path.stat().st_mtime * 1000), path.name))
+        found = [(int(path.stat().st_mtime * 1000), path) for path in self._scripts().all()]
         files = [
-            {"id": name, "name": name.partition("_")[2], "uploaded": when}
-            for when, name in sorted(found, reverse=True)
+            {"id": path.name, "name": given_name(path), "uploaded": when}
+            for when, path in sorted(found, reverse=True)
         ]
         return {"address": asked.address, "files": files}
 
     def run(self, asked: Asked) -> dict[str, str]:
         """Run a script as a job."""
         script = self._find(asked.path["scriptid"])
-        name = script.name.partition("_")[2]
-        submission = Submission(script, name, _arguments(asked.body), _settings(asked.body))
-        return {"jobid": self._jobs.submit(submission)}
+        return self._submit(asked, given_name(script), script=script)
+
+    def run_module(self, asked: Asked) -> dict[str, str]:
+        """Run a module of `python.files`, or one that the session has, as a job."""
+        module = asked.path["module"]
+        if not _MODULE.fullmatch(module):
+            raise RequestError(400, f"{module!r} is not the name of a module.")
+        return self._submit(asked, module, module=module)
 
     def delete(self, asked: Asked) -> dict[str, str]:
         """Remove a script."""
         self._find(asked.path["scriptid"]).unlink(missing_ok=True)
+        return {}
+
+    def upload_file(self, asked: Asked) -> dict[str, str]:
+        """Keep a file that a program needs, until it is run: settings name it `upload:<id>`."""
+        return _kept(self._files().keep(asked.body))
+
+    def delete_file(self, asked: Asked) -> dict[str, str]:
+        """Remove a file that was uploaded; jobs that were run with it have copies."""
+        self._find_file(asked.path["fileid"]).unlink(missing_ok=True)
         return {}
 
     def list_jars(self, asked: Asked) -> dict[str, Any]:
@@ -85,28 +99,55 @@ class _Scripts:
             raise RequestError(404, "This server is no session.")
         return {"facts-dir": str(folder)}
 
+    def _submit(
+        self, asked: Asked, name: str, *, script: Path | None = None, module: str = ""
+    ) -> dict[str, str]:
+        settings = _settings(asked.body)
+        self._folder()
+        submission = Submission(
+            script,
+            name,
+            _arguments(asked.body),
+            settings,
+            module=module,
+            files={wanted: self._find_file(wanted) for wanted in _uploads_in(settings)},
+            interpreter=str(asked.body.get("pyClientExecutable") or ""),
+        )
+        return {"jobid": self._jobs.submit(submission)}
+
     def _folder(self) -> Path:
         folder = self._jobs.uploads()
         if folder is None:
             raise RequestError(405, "This server runs no scripts.")
         return folder
 
+    def _scripts(self) -> Uploads:
+        return Uploads(self._folder(), _SCRIPT, "Only Python scripts (.py) can be uploaded.")
+
+    def _files(self) -> Uploads:
+        folder = self._folder() / _FILES
+        return Uploads(folder, _FILE, "A file needs a name of letters and digits.")
+
     def _find(self, wanted: str) -> Path:
-        """Return a script of the folder: by its name alone, so that no path leads out of it."""
-        for path in self._folder().iterdir():
-            if path.name == wanted and _ID.fullmatch(wanted) and not path.is_symlink():
-                return path
-        raise RequestError(404, f"Script {wanted} not found")
+        if (found := self._scripts().find(wanted)) is None:
+            raise RequestError(404, f"Script {wanted} not found")
+        return found
+
+    def _find_file(self, wanted: str) -> Path:
+        if (found := self._files().find(wanted)) is None:
+            raise RequestError(404, f"File {wanted} not found")
+        return found
 
 
-def _upload_of(body: dict[str, Any]) -> tuple[str, bytes]:
-    for value in body.values():
-        if isinstance(value, tuple):
-            return value
-    name, content = body.get("name"), body.get("content")
-    if not isinstance(name, str) or not isinstance(content, str):
-        raise RequestError(400, "Send one file as a form, or JSON with name and content.")
-    return name, content.encode()
+def _kept(path: Path) -> dict[str, str]:
+    return {"filename": str(path), "id": path.name, "status": "success"}
+
+
+def _uploads_in(settings: dict[str, str]) -> list[str]:
+    """Return the ids of the uploaded files that settings name."""
+    texts = (settings.get(o.key, "") for o in (PYTHON_FILES, PYTHON_ARCHIVES, PYTHON_REQUIREMENTS))
+    items = (item.strip().partition("#")[0] for text in texts for item in text.split(","))
+    return [item.removeprefix(UPLOADED) for item in items if item.startswith(UPLOADED)]
 
 
 def _arguments(body: dict[str, Any]) -> tuple[str, ...]:

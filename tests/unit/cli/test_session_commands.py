@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,7 @@ class ObedientJobs(SampleJobs):
         return found
 
     def submit(self, submission: Submission) -> str:
+        self.contents = {key: path.read_bytes() for key, path in submission.files.items()}
         self.jobs.append(sample_job("e" * 32, state="FINISHED"))
         return super().submit(submission)
 
@@ -108,15 +113,62 @@ def test_run_submits_a_script(
     assert not submission.script.exists()
 
 
-def test_a_module_is_no_script(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = run(capsys, "run", "-pym", "my.module", "-m", address, code=1)
+def test_run_submits_a_module_with_its_files(
+    address: str, jobs: ObedientJobs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lib.py").write_text("LIB = 1")
+    (tmp_path / "pkg" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "pkg" / "__pycache__" / "old.pyc").touch()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "main.py").write_text("MAIN = 1")
+    (tmp_path / "data.zip").write_bytes(b"zip")
+    (tmp_path / "needs.txt").write_text("numpy")
+    files = f"{tmp_path}/lib.py,{tmp_path}/pkg"
+    options = ["-pyfs", files, "-pyarch", f"{tmp_path}/data.zip", "-pyreq", f"{tmp_path}/needs.txt"]
+    options += ["-pyexec", "/usr/bin/python9", "-pyclientexec", "/usr/bin/python8"]
+    run(capsys, "run", "-d", "-pym", "pkg.main", *options, "-m", address, "--x", "1")
+    (submission,) = jobs.submitted
+    assert (submission.script, submission.module) == (None, "pkg.main")
+    assert submission.arguments == ("--x", "1")
+    assert submission.interpreter == "/usr/bin/python8"
+    lib, inner, package, data, needs = jobs.contents
+    assert submission.settings == {
+        "python.files": f"upload:{lib},upload:{inner},upload:{package}",
+        "python.archives": f"upload:{data}#data.zip",
+        "python.requirements": f"upload:{needs}",
+        "python.executable": "/usr/bin/python9",
+    }
+    assert [jobs.contents[key] for key in (lib, data, needs)] == [b"LIB = 1", b"zip", b"numpy"]
+    names = [
+        sorted(zipfile.ZipFile(io.BytesIO(jobs.contents[key])).namelist())
+        for key in (inner, package)
+    ]
+    assert names == [["__init__.py", "main.py"], ["pkg/__init__.py", "pkg/main.py"]]
+    # Nothing of it stays behind in the session.
+    assert [path for path in jobs.folder.rglob("*_*") if "-" in path.name] == []
+
+
+def test_a_file_that_is_not_there(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = run(capsys, "run", "-pym", "m", "-pyfs", "/no/such.py", "-m", address, code=1)
     assert told.endswith(
-        """a session runs scripts, not modules
-  where: penstock run -m
-  got:   -pym my.module
-  to do: write a script that imports the module, and name the module's files with -pyfs
+        """a file that the program needs does not exist
+  where: configuration key python.files
+  got:   /no/such.py
+  to do: name a file or folder of this machine
 """
     )
+
+
+def test_a_module_of_files_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "main.py").write_text("import lib; print(lib.LIB)")
+    with zipfile.ZipFile(tmp_path / "libs.zip", "w") as archive:
+        archive.writestr("lib.py", "LIB = 'found'")
+    files = f"{tmp_path}/pkg,{tmp_path}/libs.zip"
+    command = [sys.executable, "-m", "penstock.cli.main", "run", "-pym", "pkg.main", "-pyfs", files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=60)
+    assert (done.stdout, done.returncode) == ("found\n", 0), done.stderr
 
 
 def test_a_wrong_token_is_told(

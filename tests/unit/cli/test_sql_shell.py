@@ -78,6 +78,11 @@ def test_a_script_runs_from_end_to_end(
     assert sorted(lines) == ["a,3", "b,2"]
 
 
+def _words_row(word: str, count: int) -> str:
+    """Return a row as it is drawn: types say how wide columns are."""
+    return f"| {word:>30} | {count:>11} |"
+
+
 def test_the_first_statement_that_fails_ends_a_script(
     words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +93,8 @@ def test_the_first_statement_that_fails_ends_a_script(
         "[ERROR] Could not execute SQL statement. Reason:\n"
         "there is no column 'nn'\n"
         "  where: line 1, column 8\n"
+        "         SELECT nn FROM words\n"
+        "                ^^\n"
         "  to do: did you mean n?\n"
     )
 
@@ -173,7 +180,7 @@ def test_a_terminal_shows_the_rows_that_are_left_or_the_changelog(
     assert session.converse(lambda: next(answers))
     text = capsys.readouterr().out
     table, changelog = text.split("[ERROR]")
-    assert table.splitlines()[3:5] == ["| b | 2 |", "| a | 4 |"]
+    assert table.splitlines()[3:5] == [_words_row("b", 2), _words_row("a", 4)]
     assert "got:   'pages'\n  to do: use one of: table, changelog, tableau\n" in changelog
     assert changelog.count("| -U |") == 2
     assert "terminated" not in text
@@ -189,7 +196,7 @@ def test_a_key_ends_the_query_and_not_the_shell(
     assert capsys.readouterr().out.endswith("[INFO] Query terminated.\n")
     keys(session, "q", 0)
     assert session.run("SELECT n FROM words WHERE n > 2")
-    assert "| 3 |" in capsys.readouterr().out
+    assert "|           3 |" in capsys.readouterr().out
 
 
 def test_a_query_that_fails_is_told_when_its_view_is_left(
@@ -214,15 +221,15 @@ def test_pages_are_turned_while_rows_come() -> None:
         size = 33  # of the terminal's 40 lines
         for number in range(2 * size + 1):
             rows.apply(Row(number))
-        assert view.lines()[3:-1] == ["| 66 |"]
+        assert view.lines()[3:-1] == ["|          66 |"]
         view.turn(-1)
-        assert view.lines()[3] == "| 33 |"
+        assert view.lines()[3] == "|          33 |"
         view.turn(-5)
-        assert view.lines()[3] == "|  0 |"
+        assert view.lines()[3] == "|           0 |"
         rows.apply(_row(1, 0))
-        assert view.lines()[3] == "|  1 |"
+        assert view.lines()[3] == "|           1 |"
         view.turn(9)
-        assert view.lines()[3] == "| 34 |"
+        assert view.lines()[3] == "|          34 |"
         for number in range(200):
             rows.apply(Row(number))
         assert len(rows.all()) == 100
@@ -242,7 +249,7 @@ def test_batch_mode_gives_final_rows(words: str, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert session.run("SELECT w, SUM(n) AS s FROM words GROUP BY w")
     text = capsys.readouterr().out
-    assert "| a | 4 |" in text
+    assert _words_row("a", 4) in text
     assert "op" not in text
     assert session.run("SET 'execution.runtime-mode' = 'streaming'")
     assert session.run("SELECT w, SUM(n) AS s FROM words GROUP BY w")
@@ -302,7 +309,10 @@ def test_tables_and_their_columns_are_offered(words: str) -> None:
     session = _session(words)
     completer = SqlCompleter(session._t_env)
     assert completer.names("SELECT  FROM words")[:3] == ["w", "n", "words"]
-    assert "w" not in completer.names("SELECT ")
+    # FROM is written later: until then the columns of all tables may be meant.
+    assert completer.names("SELECT ")[:3] == ["w", "n", "words"]
+    session.run("CREATE TABLE others (x INT) WITH ('connector' = 'datagen')")
+    assert "x" not in completer.names("SELECT  FROM words")
 
 
 def test_colours_follow_the_tokens() -> None:

@@ -28,6 +28,11 @@ def test_one_line_and_the_usual_end() -> None:
     assert code == -signal.SIGINT
 
 
+def test_an_interrupt_that_came_too_late() -> None:
+    _, lines = shown("interrupted('words', '; its checkpoint is kept', finished=True)")
+    assert lines == ["interrupted: job 'words' had finished, its output is complete"]
+
+
 def test_other_errors_are_shown_as_ever() -> None:
     _, lines = shown("KeyboardInterrupt", "interrupted('words'); interrupted('words')")
     assert lines[0] == "Traceback (most recent call last):" and lines[-1] == "KeyboardInterrupt"

@@ -44,3 +44,15 @@ def test_logs_in_a_folder_of_the_users_own_stay(tmp_path: Path) -> None:
     settings = {LOG_DIR.key: str(tmp_path)}
     paths = [run_job(f"own-{number}", settings) for number in range(5)]
     assert all(path.exists() for path in paths)
+
+
+def test_a_log_has_no_secrets(tmp_path: Path) -> None:
+    log = open_log("secrets", {LOG_DIR.key: str(tmp_path), "db.password": "hunter2"})
+    try:
+        raise ValueError("not hunter2")
+    except ValueError as error:
+        log.say(logging.ERROR, "connects with hunter2 to db://me:pw@host", error)
+    close_log("secrets")
+    written = log.path.read_text()
+    assert "connects with ****** to db://me:******@host" in written
+    assert "ValueError: not ******" in written and "hunter2" not in written

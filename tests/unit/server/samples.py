@@ -70,7 +70,8 @@ def _source() -> VertexFacts:
             False, [_read(0), _read(1)], Points([NOW - 1000, NOW], [None, NOW - 5000], [1, 2],
             [1, 2], [0, 0], [0, 0], [0, 0], [0.0, 0.0], [0.0, 0.0])),
         OperatorFacts("map", "c" * 32, "Map", "operator", "job.py", 4, 2, 128, ["numbers"], False,
-            [OperatorSubtask(0, 100, 100, 0, 900), OperatorSubtask(1, 200, 200, 0, 1800)]),
+            [OperatorSubtask(0, 100, 100, 0, 900, records_sent=100),
+             OperatorSubtask(1, 200, 200, 0, 1800, records_sent=200)]),
     ]  # fmt: skip
     subtasks = [
         VertexSubtask(0, "RUNNING", 1, "host:41", START + 1000, -1, 100.0, 800.0, 100.0, 100, 800,
@@ -94,8 +95,9 @@ def _window() -> VertexFacts:
     made = [
         OperatorFacts("window", WINDOW_ID, "Window", "operator", "job.py", 5, 2, 128, [], True, [
             OperatorSubtask(0, 100, 10, 900, 90, 5.0, 0.5, 45.0, 4.5, NOW - 5000, NOW - 5001, 2, 7,
-                30, 300, [AccumulatorReading("seen", "IntCounter", 5)], [counter, spread]),
-            OperatorSubtask(1, 200, 20, 1800, 180, input_watermark=NOW - 6000),
+                30, 300, [AccumulatorReading("seen", "IntCounter", 5)], [counter, spread],
+                10),
+            OperatorSubtask(1, 200, 20, 1800, 180, input_watermark=NOW - 6000, records_sent=20),
         ]),
     ]  # fmt: skip
     edge = VertexInput(0, SOURCE_ID, "HASH", "map", "window")
@@ -107,16 +109,17 @@ def _window() -> VertexFacts:
 
 
 def _checkpoints() -> CheckpointsFacts:
-    sizes = {"window": 40}
+    written, state = {"window": [40, 10]}, {"window": [200, 100]}
+    sizes = (written, state)
     return CheckpointsFacts(
         3,
         1,
         1,
         RestoredFrom(4, START + 3000, "/ck", False),
         [
-            CheckpointEntry(5, "CHECKPOINT", "COMPLETED", NOW - 400, 90, 300, 40, sizes, "/ck"),
+            CheckpointEntry(5, "CHECKPOINT", "COMPLETED", NOW - 400, 90, 300, 40, *sizes, "/ck"),
             CheckpointEntry(6, "CHECKPOINT", "FAILED", NOW - 300, 90, 0, 0, failure="disk full"),
-            CheckpointEntry(7, "SAVEPOINT", "COMPLETED", NOW - 200, 95, 300, 40, sizes, "/sp"),
-            CheckpointEntry(8, "CHECKPOINT", "COMPLETED", NOW - 100, 80, 310, 50, sizes, "/ck"),
+            CheckpointEntry(7, "SAVEPOINT", "COMPLETED", NOW - 200, 95, 300, 40, *sizes, "/sp"),
+            CheckpointEntry(8, "CHECKPOINT", "COMPLETED", NOW - 100, 80, 310, 50, *sizes, "/ck"),
         ],
     )

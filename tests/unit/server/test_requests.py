@@ -155,6 +155,8 @@ def test_two_operators_of_one_name_keep_their_own_metrics(
 
 
 def test_batches_and_event_time_since_a_moment(client: TestClient) -> None:
+    done = client.get(f"{JOB}/batches?since={2**53}").json()
+    assert done == {"records-read": 300, "records-written": 0, "batches": []}
     found = client.get(f"{JOB}/batches?since=7").json()["batches"]
     assert [batch["number"] for batch in found] == [7, 8]
     assert found[0]["phases"] == {"plan": 10.0, "level 0": 80.0}
@@ -166,6 +168,21 @@ def test_the_graph_as_it_is_drawn(client: TestClient) -> None:
     layout = client.get(f"{JOB}/layout").json()
     assert {node["id"] for node in layout["nodes"]} == {SOURCE_ID, WINDOW_ID}
     assert layout["edges"][0]["ship"] == "HASH"
+
+
+def test_flame_graphs_are_disabled_and_say_so_as_flinks_do(client: TestClient) -> None:
+    place = f"/vertices/{WINDOW_ID}/flamegraph"
+    assert client.get(f"{JOB}{place}").json() == {"endTimestamp": -2, "data": None}
+    ended = client.get(f"/jobs/{'f' * 32}{place}?type=ON_CPU").json()
+    assert ended == {"endTimestamp": -1, "data": None}
+
+
+def test_subtasks_of_a_checkpoint_have_their_own_sizes(client: TestClient) -> None:
+    found = client.get(f"{JOB}/checkpoints/details/8/subtasks/{WINDOW_ID}").json()
+    assert (found["checkpointed_size"], found["state_size"]) == (50, 300)
+    sizes = [(one["checkpointed_size"], one["state_size"]) for one in found["subtasks"]]
+    assert sizes == [(40, 200), (10, 100)]
+    assert found["summary"]["checkpointed_size"]["max"] == 40
 
 
 def test_an_exception_has_the_users_line(client: TestClient) -> None:

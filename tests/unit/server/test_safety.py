@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from penstock.errors import ConfigurationError
+from penstock.server import log_files
 from penstock.server.app import make_app
 from penstock.server.safety import Access
 from tests.unit.server.conftest import ADDRESS, SampleJobs
@@ -141,6 +142,27 @@ def test_uploads_stay_in_their_folder(client: TestClient, jobs: SampleJobs, tmp_
         assert answer.status_code == 400
 
 
+def test_files_of_programs_stay_in_their_folder(
+    client: TestClient, jobs: SampleJobs, tmp_path: Path
+) -> None:
+    for name in ("../../up.py", "/etc/x.zip", "..\\y.txt", "z\x00.py"):
+        answer = client.post("/files/upload", files={"file": (name, b"x")})
+        assert answer.status_code == 200, name
+        assert Path(answer.json()["filename"]).parent == tmp_path / "files"
+    answer = client.post("/files/upload", files={"file": ("..", b"x")})
+    assert (answer.status_code, answer.json()["errors"]) == (
+        400,
+        ["A file needs a name of letters and digits."],
+    )
+    for wanted in ("../secret", "/etc/passwd", "x"):
+        body = {"flinkConfiguration": {"python.files": f"upload:{wanted}"}}
+        answer = client.post("/modules/main/run", json=body)
+        assert (answer.status_code, answer.json()["errors"]) == (404, [f"File {wanted} not found"])
+    assert client.delete("/files/..%2Fsecret").status_code == 405
+    assert client.post("/modules/-c/run", json={}).status_code == 400
+    assert jobs.submitted == []
+
+
 def test_only_uploaded_scripts_are_run_or_removed(
     client: TestClient, jobs: SampleJobs, tmp_path: Path
 ) -> None:
@@ -192,6 +214,25 @@ def test_logs_are_read_by_listed_name_only(
     assert client.get(f"/jobs/{JOB_ID}/logs/job.log").text == "line\n"
     for name in ("..%2Fjob.log", "%2Fetc%2Fpasswd", "other.log"):
         assert client.get(f"/jobs/{JOB_ID}/logs/{name}").status_code == 404
+
+
+def test_logs_are_read_without_secrets_and_from_their_end(
+    client: TestClient, jobs: SampleJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "settings_of", lambda job_id: {"db.password": "hunter2"})
+    monkeypatch.setattr(log_files, "_BLOCK", 40)
+    log = tmp_path / "job.log"
+    lines = [f"{number} of hunter2, token=abc\n" for number in range(100)]
+    log.write_text("".join(lines))
+    jobs.jobs[0].logs[0].path = str(log)
+    place = f"/jobs/{JOB_ID}/logs/job.log"
+    shown = [f"{number} of ******, token=******\n" for number in range(100)]
+    assert client.get(place).text == "".join(shown)
+    for cut in (0, 1, len(lines[99]), len(lines[99]) + 1, 2 * len(lines[99]) - 1, 10_000):
+        whole = [i for i in range(100) if sum(map(len, lines[i:])) <= cut]
+        expected = "".join(shown[whole[0] :]) if whole else ""
+        assert client.get(f"{place}?tail={cut}").text == expected, cut
+    assert client.get(f"{place}?tail=x").status_code == 400
 
 
 def test_static_files_lead_nowhere_else(client: TestClient) -> None:

@@ -51,6 +51,10 @@ class RunningSession:
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{verb} {path}: {error.code} {error.read()!r}") from None
 
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
+            return str(answer.read(), "utf-8")
+
     def submit(self, *arguments: str, script: Path = PROGRAM) -> str:
         body = {"name": script.name, "content": script.read_text()}
         uploaded = self.ask("/scripts/upload", "POST", body)["id"]
@@ -106,6 +110,27 @@ def test_scripts_run_as_processes_of_their_own(session: RunningSession) -> None:
     session.ask(f"{place}?mode=cancel", "PATCH")
     until(lambda: session.states()[one] == "CANCELED")
     until(lambda: not _lives(session.driver(one)))
+
+
+def test_a_module_runs_with_the_files_that_it_needs(
+    session: RunningSession, tmp_path: Path
+) -> None:
+    package = tmp_path / "counting"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "end.py").write_text("END = '5'")
+    program = PROGRAM.read_text().replace("sys.argv[2]", "END")
+    (package / "main.py").write_text(f"from counting.end import END\n{program}")
+    address = session.address.removeprefix("http://")
+    command = ["run", "-m", address, "-pym", "counting.main", "-pyfs", str(package), "named", "x"]
+    done = subprocess.run([*PENSTOCK, *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (job,) = session.ask("/jobs/overview")["jobs"]
+    assert (job["name"], job["state"]) == ("named", "FINISHED")
+    # What was printed and logged is there when the process is gone.
+    place = f"/jobs/{job['jid']}/logs"
+    assert "0\n2\n4\n6\n8\n" in session.text(f"{place}/output.log")
+    assert "to FINISHED." in session.text(f"{place}/job.log")
 
 
 def test_a_program_that_fails_says_why(session: RunningSession, tmp_path: Path) -> None:

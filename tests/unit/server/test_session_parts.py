@@ -41,11 +41,14 @@ def test_what_a_process_is_started_with(tmp_path: Path, monkeypatch: pytest.Monk
         "a": "b",
         "penstock.facts-dir": str(entry.facts),
         "execution.checkpointing.dir": f"{tmp_path}/checkpoints/{JOB_ID}",
+        "env.log.dir": str(entry.logs),
     }
     entry.record.settings["execution.checkpointing.dir"] = "/mine"
+    entry.record.settings["env.log.dir"] = "/logs"
     options = json.loads(_environment(entry, tmp_path)["PENSTOCK_CLIENT_OPTIONS"])
     # Scripts of one name may run at the same time.
     assert options["execution.checkpointing.dir"] == f"/mine/{JOB_ID}"
+    assert options["env.log.dir"] == "/logs"
 
 
 def test_who_was_killed_goes_on() -> None:
@@ -57,9 +60,9 @@ def test_a_full_queue_refuses(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
     session = Session(tmp_path, max_queued=2)
     for _ in range(2):
-        session.submit(Submission(tmp_path / "a.py"))
+        session.submit(Submission(tmp_path / "a.py", "a.py"))
     with pytest.raises(RequestError) as caught:
-        session.submit(Submission(tmp_path / "a.py"))
+        session.submit(Submission(tmp_path / "a.py", "a.py"))
     assert (caught.value.status, str(caught.value)) == (
         503,
         "2 scripts are waiting already; submit it later.",
@@ -88,7 +91,7 @@ def test_old_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session_module, "_KEPT_ENDED", 2)
     (tmp_path / "a.py").touch()
     session = Session(tmp_path)
-    ids = [session.submit(Submission(tmp_path / "a.py")) for _ in range(4)]
+    ids = [session.submit(Submission(tmp_path / "a.py", "a.py")) for _ in range(4)]
     (tmp_path / "checkpoints" / ids[0]).mkdir(parents=True)
     for job_id in ids:
         session.ask(job_id, "cancel")
@@ -105,7 +108,8 @@ def test_an_ended_job_is_known_from_its_facts(tmp_path: Path) -> None:
     session = Session(tmp_path)
     session.start()
     try:
-        assert session.one(JOB_ID) == snapshot
+        assert session.one(JOB_ID) == entry.with_output(snapshot)
+        assert session.one(JOB_ID).logs[-1].path == str(entry.output)
     finally:
         session.close()
 

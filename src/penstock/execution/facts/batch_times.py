@@ -103,11 +103,11 @@ class BusyTimes:
         self.last_end = max(report.recorded, self.last_end)
         busy: dict[tuple[str, int], float] = {}
         for task in report.tasks:
-            for place, milliseconds in self._shares(task).items():
-                busy[place] = busy.get(place, 0.0) + milliseconds
-        for place, clock in self._clocks.items():
-            worked = min(busy.get(place, 0.0), span)
-            later = sum(ms for level, ms in levels.items() if level > self._levels[place[0]])
+            for subtask, milliseconds in self._shares(task).items():
+                busy[subtask] = busy.get(subtask, 0.0) + milliseconds
+        for subtask, clock in self._clocks.items():
+            worked = min(busy.get(subtask, 0.0), span)
+            later = sum(ms for level, ms in levels.items() if level > self._levels[subtask[0]])
             clock.busy += worked
             clock.backpressured += min(later, span - worked)
             clock.window.add(report.recorded, (clock.busy, clock.backpressured))
@@ -143,9 +143,9 @@ class BusyTimes:
         """Deal a task's time out to its vertices, by the time that chunks for them took."""
         spent: dict[tuple[str, int], float] = {}
         for one in task.operators:
-            place = (self._vertex_of[one.uid], one.subtask)
-            spent[place] = spent.get(place, 0.0) + one.seconds
+            subtask = (self._vertex_of[one.uid], one.subtask)
+            spent[subtask] = spent.get(subtask, 0.0) + one.seconds
         total = sum(spent.values())
         if not total:
-            return {place: task.seconds * 1000 / len(spent) for place in spent}
-        return {place: task.seconds * 1000 * share / total for place, share in spent.items()}
+            return {subtask: task.seconds * 1000 / len(spent) for subtask in spent}
+        return {subtask: task.seconds * 1000 * share / total for subtask, share in spent.items()}

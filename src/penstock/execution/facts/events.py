@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from penstock.execution.facts.snapshot import AccumulatorReading, MetricReading
 
 #: A subtask of an operator, by uid.
-Place = tuple[str, int]
+SubtaskId = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class OperatorReport:
     subtask: int
     records_in: int
     records_out: int
+    records_sent: int
     bytes_in: int
     bytes_out: int
     input_watermark: int | None
@@ -56,7 +57,7 @@ class BatchReport:
     recorded: int
     tasks: list[TaskReport]
     #: Of subtasks whose readings have changed.
-    metrics: dict[Place, list[MetricReading]] = field(default_factory=dict)
-    accumulators: dict[Place, list[AccumulatorReading]] = field(default_factory=dict)
+    metrics: dict[SubtaskId, list[MetricReading]] = field(default_factory=dict)
+    accumulators: dict[SubtaskId, list[AccumulatorReading]] = field(default_factory=dict)
     #: Of the whole job; None if nothing has changed.
     totals: list[AccumulatorReading] | None = None

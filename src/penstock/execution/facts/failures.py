@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Callable
 
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.execution.facts.snapshot import FailureFacts
@@ -17,8 +18,13 @@ _CAUSE = re.compile(r"^(?P<type>[\w.]+)(?:: (?P<text>.*))?$", re.DOTALL)
 _AROUND = 3
 
 
-def failure_facts(error: BaseException, attempt: int, at: int) -> FailureFacts:
-    """Return what to show of an error that ended an attempt."""
+def failure_facts(
+    error: BaseException, attempt: int, at: int, hide: Callable[[str], str]
+) -> FailureFacts:
+    """Return what to show of an error that ended an attempt.
+
+    :param hide: hides secrets in a text.
+    """
     kind, message = _root(error)
     trace = getattr(error, "traceback_text", None) or ""
     where = error.where or "" if isinstance(error, PenstockError) else ""
@@ -29,16 +35,16 @@ def failure_facts(error: BaseException, attempt: int, at: int) -> FailureFacts:
         attempt=attempt,
         at=at,
         root_type=kind,
-        root_message=message,
-        text=f"{type(error).__name__}: {error}",
-        traceback=trace,
+        root_message=hide(message),
+        text=hide(f"{type(error).__name__}: {error}"),
+        traceback=hide(trace),
         operator_uid=getattr(error, "uid", ""),
         operator_name=named["name"] if named else "",
         subtask=getattr(error, "subtask", -1),
         file=file,
         line=line,
         first_line=first,
-        source=source,
+        source=[hide(text) for text in source],
         worker=getattr(error, "worker", ""),
     )
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.execution.facts.batch_times import BusyTimes, batch_facts
-from penstock.execution.facts.events import BatchReport, OperatorReport, Place, TaskReport
+from penstock.execution.facts.events import BatchReport, OperatorReport, SubtaskId, TaskReport
 from penstock.execution.facts.failures import failure_facts
-from penstock.execution.facts.masking import masked
+from penstock.execution.facts.masking import Hider, masked
 from penstock.execution.facts.plan_facts import vertices_of
 from penstock.execution.facts.points import PointRing
 from penstock.execution.facts.rates import RateWindow
@@ -52,9 +52,9 @@ class _Totals:
     window: RateWindow
     finished: bool = False
 
-    def counts(self) -> tuple[int, int, int, int]:
+    def counts(self) -> tuple[int, ...]:
         one = self.subtask
-        return one.records_in, one.records_out, one.bytes_in, one.bytes_out
+        return one.records_in, one.records_out, one.records_sent, one.bytes_in, one.bytes_out
 
 
 @dataclass
@@ -89,6 +89,7 @@ class JobFacts:
         self._job_id, self._name = job_id, name
         self._plan = plan
         self._configuration = masked(configuration)
+        self._hide = Hider(configuration)
         self._engine = engine or EngineFacts()
         self._began = now
         self._ended = -1
@@ -97,9 +98,13 @@ class JobFacts:
         self._attempt = 0
         self._attempt_began = now
         self._vertices = vertices_of(plan)
+        for vertex in self._vertices:
+            vertex.name = self._hide(vertex.name)
+            for operator in vertex.operators:
+                operator.name = self._hide(operator.name)
         self._operators = {op.uid: op for vertex in self._vertices for op in vertex.operators}
-        self._totals: dict[Place, _Totals] = {
-            (op.uid, one.index): _Totals(one, RateWindow(now, (0, 0, 0, 0)))
+        self._totals: dict[SubtaskId, _Totals] = {
+            (op.uid, one.index): _Totals(one, RateWindow(now, (0,) * 5))
             for op in self._operators.values()
             for one in op.subtasks
         }
@@ -138,7 +143,7 @@ class JobFacts:
 
     def failed(self, error: BaseException, now: int) -> None:
         """Learn why the attempt has failed."""
-        facts = failure_facts(error, self._attempt, now)
+        facts = failure_facts(error, self._attempt, now, self._hide)
         with self._lock:
             if facts.operator_uid in self._operators:
                 facts.operator_name = self._operators[facts.operator_uid].name
@@ -180,8 +185,8 @@ class JobFacts:
 
     def readings_known(
         self,
-        metrics: Mapping[Place, list[MetricReading]],
-        accumulators: Mapping[Place, list[AccumulatorReading]],
+        metrics: Mapping[SubtaskId, list[MetricReading]],
+        accumulators: Mapping[SubtaskId, list[AccumulatorReading]],
     ) -> None:
         """Learn of readings of an earlier run that the job goes on from."""
         with self._lock:
@@ -272,15 +277,15 @@ class JobFacts:
 
     def _take_readings(
         self,
-        metrics: Mapping[Place, list[MetricReading]],
-        accumulators: Mapping[Place, list[AccumulatorReading]],
+        metrics: Mapping[SubtaskId, list[MetricReading]],
+        accumulators: Mapping[SubtaskId, list[AccumulatorReading]],
     ) -> None:
-        for place, read in metrics.items():
-            if place in self._totals:
-                self._totals[place].subtask.metrics = read
-        for place, held in accumulators.items():
-            if place in self._totals:
-                self._totals[place].subtask.accumulators = held
+        for subtask, read in metrics.items():
+            if subtask in self._totals:
+                self._totals[subtask].subtask.metrics = read
+        for subtask, held in accumulators.items():
+            if subtask in self._totals:
+                self._totals[subtask].subtask.accumulators = held
 
     def _note_workers(self, report: BatchReport) -> None:
         vertex_of = {op.uid: vertex for vertex in self._vertices for op in vertex.operators}
@@ -329,11 +334,12 @@ class JobFacts:
 
     def _subtask(self, uid: str, one: OperatorSubtask, now: int) -> OperatorSubtask:
         rates = self._totals[uid, one.index].window.rates(now)
-        taken, given, bytes_in, bytes_out = rates if self._ended < 0 else (0.0,) * 4
+        taken, given, sent, bytes_in, bytes_out = rates if self._ended < 0 else (0.0,) * 5
         return replace(
             one,
             records_in_per_second=taken,
             records_out_per_second=given,
+            records_sent_per_second=sent,
             bytes_in_per_second=bytes_in,
             bytes_out_per_second=bytes_out,
             accumulators=list(one.accumulators),
@@ -366,6 +372,7 @@ class JobFacts:
 def _add(subtask: OperatorSubtask, report: OperatorReport, sign: int) -> None:
     subtask.records_in += sign * report.records_in
     subtask.records_out += sign * report.records_out
+    subtask.records_sent += sign * report.records_sent
     subtask.bytes_in += sign * report.bytes_in
     subtask.bytes_out += sign * report.bytes_out
     subtask.fired += sign * report.fired

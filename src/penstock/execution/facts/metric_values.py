@@ -52,17 +52,11 @@ def job_values(snapshot: JobSnapshot) -> Readings:
 
 
 def task_values(vertex: VertexFacts, index: int) -> Readings:
-    """Return what Flink has for one subtask of a chain.
-
-    Records and bytes in are those of the first operator, those out of the operators at its end.
-    """
+    """Return what Flink has for one subtask of a chain."""
     task = vertex.subtasks[index]
-    head = vertex.operators[0].subtasks[index]
-    feeding = {uid for operator in vertex.operators for uid in operator.chained_to}
-    ends = [op.subtasks[index] for op in vertex.operators if op.uid not in feeding]
     return {
-        **_flow(head, ends),
-        "currentInputWatermark": head.input_watermark,
+        **task_flow(vertex, index),
+        "currentInputWatermark": vertex.operators[0].subtasks[index].input_watermark,
         "busyTimeMsPerSecond": task.busy_per_second,
         "idleTimeMsPerSecond": task.idle_per_second,
         "backPressuredTimeMsPerSecond": task.backpressured_per_second,
@@ -73,13 +67,44 @@ def task_values(vertex: VertexFacts, index: int) -> Readings:
     }
 
 
+def task_flow(vertex: VertexFacts, index: int) -> Readings:
+    """Return what goes in and out of one subtask of a chain.
+
+    In goes what its first operators take. Out goes what any of its operators sends to other chains,
+    once for each edge, as in Flink; and what its sinks take.
+    """
+    inside = [op.subtasks[index] for op in vertex.operators if index < len(op.subtasks)]
+    heads = [
+        op.subtasks[index]
+        for op in vertex.operators
+        if not op.chained_to and index < len(op.subtasks)
+    ]
+    return {
+        "numRecordsIn": sum(one.records_in for one in heads),
+        "numRecordsInPerSecond": sum(one.records_in_per_second for one in heads),
+        "numRecordsOut": sum(one.records_sent for one in inside),
+        "numRecordsOutPerSecond": sum(one.records_sent_per_second for one in inside),
+        "numBytesIn": sum(one.bytes_in for one in heads),
+        "numBytesInPerSecond": sum(one.bytes_in_per_second for one in heads),
+        "numBytesOut": sum(one.bytes_out for one in inside),
+        "numBytesOutPerSecond": sum(one.bytes_out_per_second for one in inside),
+    }
+
+
 def operator_values(one: OperatorSubtask) -> Readings:
     """Return what Flink has for one subtask of an operator, the size of its state, and what the
     user's functions measure.
     """
     return {
         **_user_values(one),
-        **_flow(one, [one]),
+        "numRecordsIn": one.records_in,
+        "numRecordsInPerSecond": one.records_in_per_second,
+        "numRecordsOut": one.records_out,
+        "numRecordsOutPerSecond": one.records_out_per_second,
+        "numBytesIn": one.bytes_in,
+        "numBytesInPerSecond": one.bytes_in_per_second,
+        "numBytesOut": one.bytes_out,
+        "numBytesOutPerSecond": one.bytes_out_per_second,
         "currentInputWatermark": one.input_watermark,
         "currentOutputWatermark": one.output_watermark,
         "numLateRecordsDropped": one.late_dropped,
@@ -103,16 +128,3 @@ def _user_values(one: OperatorSubtask) -> Readings:
             is_rate = metric.kind == "meter" and part == "rate"
             values[metric.name if is_rate else f"{metric.name}_{part}"] = value
     return values
-
-
-def _flow(taking: OperatorSubtask, giving: list[OperatorSubtask]) -> Readings:
-    return {
-        "numRecordsIn": taking.records_in,
-        "numRecordsInPerSecond": taking.records_in_per_second,
-        "numRecordsOut": sum(one.records_out for one in giving),
-        "numRecordsOutPerSecond": sum(one.records_out_per_second for one in giving),
-        "numBytesIn": taking.bytes_in,
-        "numBytesInPerSecond": taking.bytes_in_per_second,
-        "numBytesOut": sum(one.bytes_out for one in giving),
-        "numBytesOutPerSecond": sum(one.bytes_out_per_second for one in giving),
-    }

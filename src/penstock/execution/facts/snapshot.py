@@ -61,7 +61,8 @@ class OperatorSubtask:
     #: Main and side outputs together, each record once however many take it. Of a sink: what it
     #: has taken, as all of it goes out.
     records_out: int = 0
-    #: Bytes that came and went through exchanges. Of a sink, out: what it has sent to be published.
+    #: Bytes that came and went through exchanges. Of a source, in: what it has read, if it can
+    #: tell. Of a sink, out: what it has sent to be published.
     bytes_in: int = 0
     bytes_out: int = 0
     records_in_per_second: float = 0.0
@@ -79,6 +80,9 @@ class OperatorSubtask:
     state_bytes: int = 0
     accumulators: list[AccumulatorReading] = field(default_factory=list)
     metrics: list[MetricReading] = field(default_factory=list)
+    #: Records that left the chain here, once for each edge that took them. Of a sink, all.
+    records_sent: int = 0
+    records_sent_per_second: float = 0.0
 
 
 @dataclass
@@ -220,8 +224,9 @@ class CheckpointEntry:
     #: Bytes of the whole state, and bytes written for this one.
     state_size: int
     bytes_written: int
-    #: Bytes written by operator (uid).
-    operators: dict[str, int] = field(default_factory=dict)
+    #: By operator (uid), one number a subtask: bytes written, and bytes of its whole state.
+    written: dict[str, list[int]] = field(default_factory=dict)
+    state: dict[str, list[int]] = field(default_factory=dict)
     #: Folder of a savepoint; of a checkpoint the job's folder.
     path: str = ""
     failure: str = ""

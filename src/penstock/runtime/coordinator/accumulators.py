@@ -8,11 +8,11 @@ from typing import Any
 from penstock.core.functions import Accumulator
 from penstock.runtime.coordinator.records import JobState
 from penstock.runtime.coordinator.sources import HostedSource
-from penstock.runtime.report import Place
+from penstock.runtime.report import SubtaskId
 
 
 def accumulator_values(
-    by_subtask: Mapping[Place, Mapping[str, Accumulator[Any, Any]]],
+    by_subtask: Mapping[SubtaskId, Mapping[str, Accumulator[Any, Any]]],
 ) -> dict[str, Any]:
     """Return one value a name, merged over all operators and subtasks that have it."""
     totals: dict[str, Accumulator[Any, Any]] = {}

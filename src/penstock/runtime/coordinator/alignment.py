@@ -13,7 +13,7 @@ from typing import Any
 from penstock.common.watermark import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.io import ReadLimit
 from penstock.graph.plan import ExecutionPlan, PlanOperator
-from penstock.runtime.report import Place
+from penstock.runtime.report import SubtaskId
 
 #: Records that an aligned source reads in a batch at most.
 ALIGNED_RECORDS = 50_000
@@ -33,7 +33,7 @@ def bounded(operator: PlanOperator, limit: ReadLimit) -> ReadLimit:
 
 def held_back(
     plan: ExecutionPlan,
-    marks: Mapping[Place, int],
+    marks: Mapping[SubtaskId, int],
     ended: Collection[str],
 ) -> set[str]:
     """Return the uids of sources that must not read now.
@@ -57,7 +57,7 @@ def held_back(
     return held
 
 
-def _lowest(operator: PlanOperator, marks: Mapping[Place, int]) -> int:
+def _lowest(operator: PlanOperator, marks: Mapping[SubtaskId, int]) -> int:
     """Return the lowest watermark of a source's subtasks."""
-    places = ((operator.uid, subtask) for subtask in range(operator.parallelism))
-    return min(marks.get(place, MIN_WATERMARK) for place in places)
+    subtasks = ((operator.uid, subtask) for subtask in range(operator.parallelism))
+    return min(marks.get(subtask, MIN_WATERMARK) for subtask in subtasks)

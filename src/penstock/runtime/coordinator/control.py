@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.core.io import Position, SplitRange
-from penstock.runtime.report import Place
+from penstock.runtime.report import SubtaskId
 
 
-def due_timers(timers: Mapping[Place, int], now: int) -> dict[str, int]:
+def due_timers(timers: Mapping[SubtaskId, int], now: int) -> dict[str, int]:
     """Return the processing-time timers that are due, by "task/subtask"."""
-    return {f"{place}/{i}": at for (place, i), at in sorted(timers.items()) if at <= now}
+    return {f"{task}/{i}": at for (task, i), at in sorted(timers.items()) if at <= now}
 
 
 def live_splits(position: Position, subtask: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from penstock.errors import JobFailedError
 from penstock.runtime import codec
 from penstock.runtime.coordinator.offsets import Offset
 from penstock.runtime.coordinator.storage import JobDirectory
-from penstock.runtime.report import BatchReport, Place
+from penstock.runtime.report import BatchReport, SubtaskId
 from penstock.runtime.savepoint.format import Part
 
 _FOLDER = "records"
@@ -32,24 +32,24 @@ class JobState:
     """What the coordinator knows of the tasks after a batch. Never changed in place."""
 
     #: State of the level-0 tasks by the source's uid and subtask, as they wrote it.
-    level0: dict[Place, bytes] = field(default_factory=dict)
+    level0: dict[SubtaskId, bytes] = field(default_factory=dict)
     #: Next processing-time timer by task.
-    timers: dict[Place, int] = field(default_factory=dict)
+    timers: dict[SubtaskId, int] = field(default_factory=dict)
     #: Accumulators by operator, subtask and name.
-    accumulators: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    accumulators: dict[SubtaskId, dict[str, Any]] = field(default_factory=dict)
     #: Metrics by operator, subtask and full name: kind and reading.
-    metrics: dict[Place, dict[str, tuple[str, Any]]] = field(default_factory=dict)
+    metrics: dict[SubtaskId, dict[str, tuple[str, Any]]] = field(default_factory=dict)
     #: What the last batch sent back, by the uid of the iteration's head.
     feedback: dict[str, list[bytes]] = field(default_factory=dict)
     #: How far the subtasks of aligned sources are.
-    alignment: dict[Place, int] = field(default_factory=dict)
+    alignment: dict[SubtaskId, int] = field(default_factory=dict)
 
     def after(self, report: BatchReport) -> JobState:
         """Return the state after a batch that changed what `report` says."""
-        timers: dict[Place, int | None] = {**self.timers, **report.timers}
+        timers: dict[SubtaskId, int | None] = {**self.timers, **report.timers}
         return JobState(
             {**self.level0, **report.level0},
-            {place: time for place, time in timers.items() if time is not None},
+            {sender: time for sender, time in timers.items() if time is not None},
             {**self.accumulators, **report.accumulators},
             {**self.metrics, **report.metrics},
             report.feedback,
@@ -66,7 +66,7 @@ class BatchRecord:
     committables: dict[str, list[Committable]]
     state: JobState
     #: By task, what it wrote to the savepoint that the batch was to take; or why it could not.
-    savepoint: dict[Place, list[Part] | str] = field(default_factory=dict)
+    savepoint: dict[SubtaskId, list[Part] | str] = field(default_factory=dict)
 
 
 class RecordLog:

@@ -127,7 +127,7 @@ class Savepoints:
 
     def _write(self, record: BatchRecord, folder: str, now: int) -> None:
         problems = {
-            str(place): part for place, part in record.savepoint.items() if isinstance(part, str)
+            str(task): part for task, part in record.savepoint.items() if isinstance(part, str)
         }
         if problems:
             remove_folder(folder)

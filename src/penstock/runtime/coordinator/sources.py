@@ -21,7 +21,7 @@ from penstock.graph.plan import PlanOperator
 from penstock.graph.specs import SourceSpec
 from penstock.runtime.coordinator.blame import blame
 from penstock.runtime.coordinator.offsets import as_json
-from penstock.runtime.report import Place
+from penstock.runtime.report import SubtaskId
 from penstock.runtime.state.operator_state import WholeOperatorState
 
 _logger = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class HostedSource:
         enumerator = self._enumerator
         return SourceProgress() if enumerator is None else enumerator.progress(initial, at)
 
-    def accumulators(self) -> dict[Place, dict[str, Any]]:
+    def accumulators(self) -> dict[SubtaskId, dict[str, Any]]:
         """Return the accumulators of functions that run here, by operator and subtask."""
         found = {} if self._enumerator is None else self._enumerator.accumulators()
         return {(self.uid, subtask): held for subtask, held in found.items()}

@@ -24,7 +24,7 @@ from penstock.runtime.coordinator.records import BatchRecord, JobState
 from penstock.runtime.coordinator.sources import HostedSource
 from penstock.runtime.coordinator.storage import JobDirectory
 from penstock.runtime.meter import OperatorCounts, TaskCounts
-from penstock.runtime.report import BatchReport, Place
+from penstock.runtime.report import BatchReport, SubtaskId
 from penstock.runtime.savepoint.format import Savepoint
 
 
@@ -50,7 +50,8 @@ class BatchWatch:
         self._path = str(directory.path)
         self._facts = facts
         self._clock = clock
-        self._history = CheckpointHistory(directory)
+        uids = {operator.id: operator.uid for operator in plan.operators}
+        self._history = CheckpointHistory(directory, uids)
         self._begun = self._planned = self._ran = 0
         if facts is not None:
             facts.checkpoints_known(self._entry(each) for each in self._history.entries())
@@ -75,8 +76,8 @@ class BatchWatch:
         """
         if self._facts is not None:
             self._facts.readings_known(
-                {place: self._metrics(*place, state) for place in state.metrics},
-                {place: _readings(state.accumulators[place]) for place in state.accumulators},
+                {subtask: self._metrics(*subtask, state) for subtask in state.metrics},
+                {subtask: _readings(state.accumulators[subtask]) for subtask in state.accumulators},
             )
             path = self._path if savepoint is None else savepoint.path
             self._facts.restored(
@@ -119,10 +120,13 @@ class BatchWatch:
                 now,
                 [self._task(subtask, counts) for (_, subtask), counts in report.counts.items()],
                 {
-                    **{place: self._metrics(*place, state) for place in report.metrics},
+                    **{subtask: self._metrics(*subtask, state) for subtask in report.metrics},
                     **self._own_metrics(sources),
                 },
-                {place: _readings(report.accumulators[place]) for place in report.accumulators},
+                {
+                    subtask: _readings(report.accumulators[subtask])
+                    for subtask in report.accumulators
+                },
                 self._totals(report, state, sources),
             )
         )
@@ -152,19 +156,17 @@ class BatchWatch:
             duration=facts.duration,
             state_size=facts.state_size,
             bytes_written=facts.bytes_written,
-            operators=dict(facts.operators),
+            written=dict(facts.written),
+            state=dict(facts.state),
             path=facts.savepoint or self._path,
         )
 
     def _task(self, subtask: int, counts: TaskCounts) -> events.TaskReport:
-        rows = sum(one.state_rows for one in counts.operators)
-        first = counts.operators[0].operator if counts.operators else -1
-        operators = []
-        for one in counts.operators:
-            # A slot has one log for all its operators: each has its share by entries.
-            share = one.state_rows / rows if rows else float(one.operator == first)
-            operators.append(self._operator(subtask, one, int(counts.weight * share)))
-        level = self._operators[first].level if counts.operators else 0
+        operators = [
+            self._operator(subtask, one, weight)
+            for one, weight in zip(counts.operators, counts.state_bytes(), strict=True)
+        ]
+        level = self._operators[counts.operators[0].operator].level if counts.operators else 0
         return events.TaskReport(
             level, counts.seconds, counts.host, counts.pid, counts.memory, operators
         )
@@ -177,6 +179,7 @@ class BatchWatch:
             subtask,
             counts.records_in,
             counts.records_out,
+            counts.records_sent,
             counts.bytes_in,
             counts.bytes_out,
             _mark(counts.input_watermark),
@@ -196,7 +199,7 @@ class BatchWatch:
             for name, (kind, value) in state.metrics[uid, subtask].items()
         ]
 
-    def _own_metrics(self, sources: Sequence[HostedSource]) -> dict[Place, list[MetricReading]]:
+    def _own_metrics(self, sources: Sequence[HostedSource]) -> dict[SubtaskId, list[MetricReading]]:
         """Return the metrics of functions that run in this process: sources that receive."""
         found = {}
         for source in sources:
@@ -211,7 +214,9 @@ class BatchWatch:
     def _totals(
         self, report: BatchReport, state: JobState, sources: Sequence[HostedSource]
     ) -> list[AccumulatorReading] | None:
-        own = {place: made for source in sources for place, made in source.accumulators().items()}
+        own = {
+            subtask: made for source in sources for subtask, made in source.accumulators().items()
+        }
         if not report.accumulators and not own:
             return None
         kinds = {

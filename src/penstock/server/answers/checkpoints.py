@@ -100,19 +100,27 @@ def _entry(job: JobSnapshot, entry: CheckpointEntry, *, tasks: bool = False) -> 
 
 
 def _task(entry: CheckpointEntry, vertex: VertexFacts) -> dict[str, Any]:
-    size = sum(entry.operators.get(operator.uid, 0) for operator in vertex.operators)
+    written, state = _sizes(entry.written, vertex), _sizes(entry.state, vertex)
     completed = entry.status == "COMPLETED"
     return {
         "id": entry.number,
         "status": entry.status,
         "latest_ack_timestamp": entry.begin + entry.duration,
-        "checkpointed_size": size,
-        "state_size": size,
+        "checkpointed_size": sum(written),
+        "state_size": sum(state),
         "end_to_end_duration": entry.duration,
         **_NOTHING,
         "num_subtasks": vertex.parallelism,
         "num_acknowledged_subtasks": vertex.parallelism if completed else 0,
     }
+
+
+def _sizes(by_operator: dict[str, list[int]], vertex: VertexFacts) -> list[int]:
+    """Return bytes by subtask of a vertex: those of all its operators."""
+    rows = [by_operator.get(operator.uid, []) for operator in vertex.operators]
+    return [
+        sum(row[index] for row in rows if index < len(row)) for index in range(vertex.parallelism)
+    ]
 
 
 def details(question: Question) -> dict[str, Any]:
@@ -123,20 +131,20 @@ def details(question: Question) -> dict[str, Any]:
 def subtasks(question: Question) -> dict[str, Any]:
     """Answer `.../checkpoints/details/:checkpointid/subtasks/:vertexid`.
 
-    What one subtask wrote is not told apart: each has an equal part of what its vertex wrote.
+    A checkpoint ends for all subtasks at once, when its batch is recorded.
     """
     entry, vertex = question.checkpoint(), question.vertex()
     if entry.status != "COMPLETED":
         raise RequestError(404, f"Checkpoint {entry.number} has no statistics of subtasks.")
     task = _task(entry, vertex)
-    part = task["checkpointed_size"] // max(vertex.parallelism, 1)
+    written, state = _sizes(entry.written, vertex), _sizes(entry.state, vertex)
     count = vertex.parallelism
-    sizes, nothing = summary([part] * count), summary([0] * count)
+    nothing = summary([0] * count)
     return {
         **task,
         "summary": {
-            "checkpointed_size": sizes,
-            "state_size": sizes,
+            "checkpointed_size": summary(written),
+            "state_size": summary(state),
             "end_to_end_duration": summary([entry.duration] * count),
             "checkpoint_duration": {"sync": nothing, "async": nothing},
             "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), nothing),
@@ -149,8 +157,8 @@ def subtasks(question: Question) -> dict[str, Any]:
                 "status": "completed",
                 "ack_timestamp": entry.begin + entry.duration,
                 "end_to_end_duration": entry.duration,
-                "checkpointed_size": part,
-                "state_size": part,
+                "checkpointed_size": written[index],
+                "state_size": state[index],
                 "checkpoint": {"sync": 0, "async": 0},
                 "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
                 "start_delay": 0,

@@ -8,7 +8,7 @@ from penstock.common.options import JOB_PARAMETERS, PARALLELISM, RESTART_TYPE
 from penstock.execution.facts.snapshot import AccumulatorReading, JobSnapshot, VertexFacts
 from penstock.server.answers.question import Question
 from penstock.server.answers.tasks import (
-    chain_ends,
+    chain_heads,
     count_states,
     io_of_vertex,
     span,
@@ -121,7 +121,7 @@ def _description(vertex: VertexFacts) -> str:
         for uid in operator.chained_to:
             followers.setdefault(uid, []).append(operator.uid)
     lines: list[str] = []
-    waiting = [(operator.uid, 0) for operator in reversed(chain_ends(vertex)[0])]
+    waiting = [(operator.uid, 0) for operator in reversed(chain_heads(vertex))]
     while waiting:
         uid, depth = waiting.pop()
         lines.append(("   " * (depth - 1) + "+- " if depth else "") + names[uid] + "<br/>")

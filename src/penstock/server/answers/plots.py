@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.execution.facts.snapshot import OperatorFacts
+from penstock.execution.facts.snapshot import JobSnapshot, OperatorFacts
 from penstock.graph.layout import Card, graph_layout
 from penstock.server.answers.question import Question
 
 
 def batches(question: Question) -> dict[str, Any]:
-    """Answer `/jobs/:jobid/batches`: those from number `since` on."""
+    """Answer `/jobs/:jobid/batches`: those from number `since` on, and what all have done."""
     since = question.query_number("since", 0)
     return {
+        "records-read": _taken(question.job, "source"),
+        "records-written": _taken(question.job, "sink"),
         "batches": [
             {
                 "number": batch.number,
@@ -26,8 +28,19 @@ def batches(question: Question) -> dict[str, Any]:
             }
             for batch in question.job.batches
             if batch.number >= since
-        ]
+        ],
     }
+
+
+def _taken(job: JobSnapshot, kind: str) -> int:
+    """Return how many records all operators of a kind have taken."""
+    return sum(
+        one.records_in
+        for vertex in job.vertices
+        for operator in vertex.operators
+        if operator.kind == kind
+        for one in operator.subtasks
+    )
 
 
 def event_time(question: Question) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.execution.facts.metric_values import task_flow
 from penstock.execution.facts.snapshot import (
     JobSnapshot,
     OperatorFacts,
@@ -20,6 +21,15 @@ TASK_STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING", "
 #: A vertex is what most concerns whoever looks at its tasks.
 _WORST_FIRST = ("FAILED", "CANCELING", "CANCELED", "RUNNING", "INITIALIZING", "DEPLOYING",
     "SCHEDULED", "CREATED", "RECONCILING", "FINISHED")  # fmt: skip
+
+
+#: What goes in and out of a task, under the names of two parts of Flink's API.
+_FLOW = {
+    "read-bytes": "numBytesIn",
+    "write-bytes": "numBytesOut",
+    "read-records": "numRecordsIn",
+    "write-records": "numRecordsOut",
+}
 
 
 def count_states(states: Iterable[str]) -> dict[str, int]:
@@ -37,16 +47,9 @@ def vertex_state(vertex: VertexFacts) -> str:
 def io_of(vertex: VertexFacts, index: int) -> dict[str, Any]:
     """Return what one subtask of a chain has read and written, and how it spent its time."""
     told: dict[str, Any] = {}
-    ends = chain_ends(vertex)
-    heads = [found for op in ends[0] if (found := operator_subtask(op, index)) is not None]
-    tails = [found for op in ends[1] if (found := operator_subtask(op, index)) is not None]
-    for name, value in (
-        ("read-bytes", sum(head.bytes_in for head in heads)),
-        ("write-bytes", sum(tail.bytes_out for tail in tails)),
-        ("read-records", sum(head.records_in for head in heads)),
-        ("write-records", sum(tail.records_out for tail in tails)),
-    ):
-        told[name] = value
+    flow = task_flow(vertex, index)
+    for name, of_flow in _FLOW.items():
+        told[name] = flow[of_flow]
         told[f"{name}-complete"] = True
     subtask = vertex_subtask(vertex, index)
     told["accumulated-backpressured-time"] = int(subtask.backpressured_ms) if subtask else 0
@@ -71,12 +74,9 @@ def sum_of_io(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def chain_ends(vertex: VertexFacts) -> tuple[list[OperatorFacts], list[OperatorFacts]]:
-    """Return the operators that take a chain's input, and those that nothing in it follows."""
-    feeders = {uid for operator in vertex.operators for uid in operator.chained_to}
-    heads = [operator for operator in vertex.operators if not operator.chained_to]
-    tails = [operator for operator in vertex.operators if operator.uid not in feeders]
-    return heads, tails
+def chain_heads(vertex: VertexFacts) -> list[OperatorFacts]:
+    """Return the operators that take a chain's input."""
+    return [operator for operator in vertex.operators if not operator.chained_to]
 
 
 def operator_subtask(operator: OperatorFacts, index: int) -> OperatorSubtask | None:

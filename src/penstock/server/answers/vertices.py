@@ -12,12 +12,12 @@ from penstock.execution.facts.snapshot import (
     VertexFacts,
     VertexSubtask,
 )
-from penstock.server.answers.jobs import told
+from penstock.server.answers.jobs import ENDED, told
 from penstock.server.answers.question import Question
 from penstock.server.answers.statistics import spread
 from penstock.server.answers.tasks import (
     TASK_STATES,
-    chain_ends,
+    chain_heads,
     count_states,
     endpoint_of,
     io_of,
@@ -29,6 +29,8 @@ from penstock.server.answers.tasks import (
 
 #: Shares of back-pressured time from which Flink calls it low and high.
 _LOW, _HIGH = 0.1, 0.5
+#: Flink's words, in place of a time, for why there is no flame graph.
+_TERMINATED, _DISABLED = -1, -2
 #: States that a task passes before it runs: batches begin at once here, so they take no time.
 _BEFORE = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING")
 
@@ -195,7 +197,7 @@ def watermarks(question: Question) -> list[dict[str, str]]:
 
 def watermark_of(vertex: VertexFacts, index: int) -> int | None:
     """Return the watermark with which a subtask of a chain works."""
-    for head in chain_ends(vertex)[0]:
+    for head in chain_heads(vertex):
         found = operator_subtask(head, index)
         if found is not None:
             return found.output_watermark if head.kind == "source" else found.input_watermark
@@ -232,9 +234,10 @@ def _level(ratio: float) -> str:
 
 
 def flamegraph(question: Question) -> dict[str, Any]:
-    """Answer `.../flamegraph`: none is taken, which Flink says so."""
+    """Answer `.../flamegraph`: what Flink says where they are disabled, or the job has ended."""
     question.vertex()
-    return {"endTimestamp": -1, "data": {}}
+    ended = question.job.state in ENDED
+    return {"endTimestamp": _TERMINATED if ended else _DISABLED, "data": None}
 
 
 def coordinator_metrics(question: Question) -> list[dict[str, str]]:

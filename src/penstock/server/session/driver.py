@@ -10,9 +10,10 @@ import signal
 import subprocess
 from pathlib import Path
 
-from penstock.common.options import CHECKPOINT_DIR, FACTS_DIR, REST_ADDRESS, REST_PORT
+from penstock.common.options import CHECKPOINT_DIR, FACTS_DIR, LOG_DIR, REST_ADDRESS, REST_PORT
 from penstock.execution.configuration import CLIENT_OPTIONS, load_configuration
 from penstock.execution.job_ids import JOB_ID_VARIABLE
+from penstock.execution.program_path import with_program_path
 from penstock.server.session.store import Entry
 
 #: Runs a command and notes how it ended; a command that was killed has 128 and the signal.
@@ -50,14 +51,18 @@ def start_driver(entry: Entry, checkpoints: Path) -> int:
 def _environment(entry: Entry, checkpoints: Path) -> dict[str, str]:
     record = entry.record
     settings = {FACTS_DIR.key: str(entry.facts), **record.settings}
-    base = CHECKPOINT_DIR.read({**load_configuration().to_dict(), **settings})
+    configured = {**load_configuration().to_dict(), **settings}
+    if LOG_DIR.read(configured) is None:
+        # Else it goes with the process: it is wanted most when that has failed.
+        settings[LOG_DIR.key] = str(entry.logs)
+    base = CHECKPOINT_DIR.read(configured)
     # One of its own: scripts of one name may run at the same time.
     settings[CHECKPOINT_DIR.key] = f"{base or checkpoints}/{record.id}"
     # The job is this session's already, and the session's port is not free for it.
     for key in (REST_ADDRESS.key, REST_PORT.key):
         settings.pop(key, None)
     return {
-        **os.environ,
+        **with_program_path(os.environ, settings),
         CLIENT_OPTIONS: json.dumps(settings),
         JOB_ID_VARIABLE: record.id,
         "PYTHONUNBUFFERED": "1",

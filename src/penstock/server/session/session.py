@@ -77,16 +77,19 @@ class Session(Jobs):
         """Return what is known of every job, the latest first."""
         with self._lock:
             entries = sorted(self._entries.values(), key=lambda entry: -entry.record.at)
-        found = [snapshot for entry in entries for snapshot in self._snapshots(entry)]
+        found = [snapshot for entry in entries for snapshot in self._shown(entry)]
         return sorted([*found, *self._by_hand.all()], key=lambda job: -job.start_time)
 
     def one(self, job_id: str) -> JobSnapshot:
         with self._lock:
             entry = self._entries.get(job_id)
-        for snapshot in () if entry is None else self._snapshots(entry):
+        for snapshot in () if entry is None else self._shown(entry):
             if snapshot.job_id == job_id:
                 return snapshot
         return super().one(job_id)
+
+    def _shown(self, entry: Entry) -> list[JobSnapshot]:
+        return [entry.with_output(snapshot) for snapshot in self._snapshots(entry)]
 
     def _snapshots(self, entry: Entry) -> list[JobSnapshot]:
         """Return a record's jobs: what they say now, or have left, or that there is none yet."""
@@ -140,12 +143,11 @@ class Session(Jobs):
                 raise RequestError(503, f"{waiting} scripts are waiting already; submit it later.")
             record = Record(
                 id=uuid.uuid4().hex,
-                name=submission.name or submission.script.name,
+                name=submission.name,
                 at=_now(),
-                command=list(submission.arguments),
                 settings=dict(submission.settings),
             )
-            self._entries[record.id] = self._store.add(record, submission.script)
+            self._entries[record.id] = self._store.add(record, submission)
             return record.id
 
     def facts_folder(self) -> Path:
@@ -153,6 +155,10 @@ class Session(Jobs):
 
     def settings(self) -> Mapping[str, object]:
         return load_configuration().to_dict()
+
+    def settings_of(self, job_id: str) -> Mapping[str, object]:
+        entry = self._entries.get(job_id)
+        return {} if entry is None else {**self.settings(), **entry.record.settings}
 
     def logs(self) -> Iterable[Path]:
         return sorted(self._store.folder.glob("*.log"))

@@ -14,12 +14,16 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from penstock.execution.facts.json_form import from_json
-from penstock.execution.facts.snapshot import JOB_STATES, FailureFacts, JobSnapshot
+from penstock.execution.facts.masking import Hider
+from penstock.execution.facts.snapshot import JOB_STATES, FailureFacts, JobSnapshot, LogFile
+from penstock.execution.program_path import UPLOADED
+from penstock.server.jobs import Submission
+from penstock.server.uploads import given_name
 
 QUEUED, STARTED, ENDED = "QUEUED", "STARTED", "ENDED"
 _FILE = "submission.json"
@@ -62,6 +66,16 @@ class Entry:
     def output(self) -> Path:
         """What its process prints."""
         return self.folder / "output.log"
+
+    @property
+    def logs(self) -> Path:
+        """Where its jobs log, if the settings name no other folder."""
+        return self.folder / "logs"
+
+    def with_output(self, snapshot: JobSnapshot) -> JobSnapshot:
+        """Return what is known of a job, with what its process prints among the logs."""
+        printed = LogFile(self.output.name, str(self.output), "job")
+        return replace(snapshot, logs=[*snapshot.logs, printed])
 
     @property
     def lock(self) -> Path:
@@ -127,9 +141,9 @@ class Entry:
         times[state] = record.ended if record.ended >= 0 else record.started or record.at
         failures = []
         if record.failure:
-            first = record.failure.strip().splitlines()[-1]
-            kind, _, message = first.partition(": ")
-            failures = [FailureFacts(0, max(record.ended, 0), kind, message, record.failure)]
+            text = Hider(record.settings)(record.failure)
+            kind, _, message = text.strip().splitlines()[-1].partition(": ")
+            failures = [FailureFacts(0, max(record.ended, 0), kind, message, text)]
         return JobSnapshot(
             job_id=record.id,
             name=record.name,
@@ -155,6 +169,23 @@ def read_snapshot(path: Path) -> JobSnapshot | None:
         return None
 
 
+def _copied_program(submission: Submission, folder: Path) -> list[str]:
+    if submission.script is None:
+        return ["-m", submission.module]
+    return [str(shutil.copyfile(submission.script, folder / submission.name))]
+
+
+def _copy_files(submission: Submission, record: Record, folder: Path) -> None:
+    """Give a record copies of the files that its settings name, and name these there."""
+    for number, (uploaded, path) in enumerate(submission.files.items()):
+        # Each in a folder of its own: a module's folder goes on the program's path.
+        place = folder / str(number)
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        copy = shutil.copyfile(path, place / given_name(path))
+        for key, value in record.settings.items():
+            record.settings[key] = value.replace(f"{UPLOADED}{uploaded}", str(copy))
+
+
 class Store:
     """All records of a session."""
 
@@ -165,19 +196,21 @@ class Store:
         self.uploads = folder / "uploads"
         self.uploads.mkdir(exist_ok=True, mode=0o700)
 
-    def add(self, record: Record, script: Path | None = None) -> Entry:
+    def add(self, record: Record, submission: Submission | None = None) -> Entry:
         """Keep a new record, before anything is done about it.
 
-        :param script: kept as well, and run with the record's command as its arguments: what was
+        :param submission: makes the record's command; its files are kept as well, as what was
             uploaded may be removed.
         """
         folder = self._jobs / record.id
         folder.mkdir(mode=0o700, exist_ok=True)
         entry = Entry(folder, record)
         entry.facts.mkdir(exist_ok=True)
-        if script is not None:
-            copy = shutil.copyfile(script, folder / record.name)
-            record.command = [sys.executable, str(copy), *record.command]
+        if submission is not None:
+            program = _copied_program(submission, folder)
+            interpreter = submission.interpreter or sys.executable
+            record.command = [interpreter, *program, *submission.arguments]
+            _copy_files(submission, record, folder / "files")
         entry.save()
         return entry
 

@@ -19,9 +19,11 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.stream_execution_environment import build_plan
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.execution.facts.job_facts import JobFacts
+from penstock.execution.facts.metric_values import task_flow
 from penstock.execution.facts.snapshot import JobSnapshot, OperatorFacts
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.task import Task
@@ -150,6 +152,64 @@ def test_branches_unions_broadcasts_and_ends(tmp_path: Path) -> None:
     assert flow(job, "everywhere") == (3 * (50 + len(odd)),) * 2
     even = 50 + sum(n % 2 == 0 for n in odd)
     assert flow(job, "end") == (50 + len(odd), even)
+
+
+def test_a_chain_tells_all_that_leaves_it_once_for_each_edge(tmp_path: Path) -> None:
+    job = facts_of(plan_of(branches), tmp_path)
+    odd = [n for n in range(100) if (n % 2 or n % 10 == 0) and n > 50]
+    chains = {vertex.operators[0].name: vertex for vertex in job.vertices}
+    source = next(v for v in job.vertices if v.operators[0].kind == "source")
+    # Two of its operators go on in a chain of the same task; two have nobody behind them.
+    assert task_flow(source, 0)["numRecordsOut"] == 50 + len(odd)
+    assert task_flow(source, 0)["numRecordsIn"] == 100
+    everywhere = chains["everywhere"]
+    flows = [task_flow(everywhere, index) for index in range(3)]
+    assert [f["numRecordsOut"] for f in flows] == [50 + len(odd)] * 3
+    # What all subtasks hear counts once in records, and as often as it is sent in bytes.
+    united = task_flow(chains["united"], 0)
+    assert united["numRecordsOut"] == 50 + len(odd)
+    assert united["numBytesOut"] == sum(f["numBytesIn"] for f in flows) > 0
+
+
+def test_a_chain_that_goes_on_at_two_places(tmp_path: Path) -> None:
+    def two_exits(env: StreamExecutionEnvironment) -> None:
+        numbers = env.from_sequence(1, 30).set_parallelism(1)
+        first = numbers.map(lambda n: n).name("first").set_parallelism(1)
+        last = first.filter(lambda n: n % 3 == 0).name("last").set_parallelism(1)
+        first.key_by(lambda n: n).map(lambda n: n).name("all").print()
+        last.key_by(lambda n: n).map(lambda n: n).name("thirds").print()
+
+    job = facts_of(plan_of(two_exits), tmp_path)
+    source = next(v for v in job.vertices if v.operators[0].kind == "source")
+    assert [op.name for op in source.operators][1:] == ["first", "last"]
+    assert task_flow(source, 0)["numRecordsOut"] == 30 + 10
+
+
+def test_what_each_subtask_adds_to_a_checkpoint(tmp_path: Path) -> None:
+    job = facts_of(plan_of(lambda env: windows(env, side=False)), tmp_path, cuts=200)
+    entry = job.checkpoints.history[0]
+    (uid,) = [op.uid for v in job.vertices for op in v.operators if op.name == "windows"]
+    # Keys 0, 1, 2 and 4: those of one subtask are not as many as those of the other.
+    assert len(entry.written[uid]) == len(entry.state[uid]) == 2
+    assert entry.written[uid][0] != entry.written[uid][1]
+    assert min(entry.state[uid]) > 0
+    assert sum(map(sum, entry.written.values())) <= entry.bytes_written
+    assert sum(map(sum, entry.state.values())) <= entry.state_size
+
+
+def test_bytes_that_a_file_source_has_read(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("".join(f"line {n}\n" for n in range(1000)))
+
+    def read(env: StreamExecutionEnvironment) -> None:
+        source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(lines))
+        stream = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "lines")
+        stream.print()
+
+    job = facts_of(plan_of(read), tmp_path / "job")
+    subtasks = operator(job, "Source: lines").subtasks
+    assert sum(one.bytes_in for one in subtasks) == lines.stat().st_size
+    assert sum(one.records_in for one in subtasks) == 1000
 
 
 class Counting(MapFunction):

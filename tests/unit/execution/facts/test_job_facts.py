@@ -50,7 +50,7 @@ def batch(number: int, begin: int, records: int = 100, levels: tuple[float, floa
 
     def one(uid: str, seconds: float) -> OperatorReport:
         return OperatorReport(
-            uid, 0, records, records, 10 * records, 10 * records, None, begin, 0, 0, 5, 50,
+            uid, 0, records, records, records, 10 * records, 10 * records, None, begin, 0, 0, 5, 50,
             seconds, False,
         )  # fmt: skip
 
@@ -222,6 +222,26 @@ def test_a_failure_without_code_of_the_users_shows_where_the_operator_was_made(
     assert failure.source[0] == '"""The read model: what it makes of what it is told."""'
 
 
+def test_secrets_are_hidden_in_names_and_failures() -> None:
+    env = environment(parallelism=1)
+    stream = env.from_sequence(0, 9).name("read hunter2")
+    stream.map(lambda n: n).uid("m").name("at db://me:pass@host").print()
+    settings = {"db.password": "hunter2"}
+    facts = JobFacts(build_plan(env), job_id="a" * 32, name="job", configuration=settings, now=0)
+
+    def connect() -> None:
+        raise ConnectionError("no access with hunter2, password='abc'")
+
+    try:
+        connect()
+    except ConnectionError as error:
+        told = UserFunctionError.from_exception(error, operator="m", record="hunter2")
+    facts.failed(told, 1)
+    shown = json.dumps(to_json(facts.snapshot(2)))
+    assert "hunter2" not in shown and "pass@" not in shown and "'abc'" not in shown
+    assert "no access with ******, password=******" in shown
+
+
 def test_all_of_it_goes_through_json(facts: JobFacts) -> None:
     facts.batch_recorded(batch(0, BEGIN))
     facts.failed(ValueError("x"), BEGIN)
@@ -232,7 +252,7 @@ def test_all_of_it_goes_through_json(facts: JobFacts) -> None:
 
 def test_a_task_whose_operators_have_all_ended_is_finished(facts: JobFacts) -> None:
     facts.state_changed("RUNNING", BEGIN)
-    ended = OperatorReport("numbers", 0, 1, 1, 0, 0, None, MAX_WATERMARK, 0, 0, 0, 0, 0.0, True)
+    ended = OperatorReport("numbers", 0, 1, 1, 1, 0, 0, None, MAX_WATERMARK, 0, 0, 0, 0, 0.0, True)
     task = TaskReport(0, 0.1, "here", 7, 0, [ended])
     facts.batch_recorded(BatchReport(0, BEGIN, BEGIN, BEGIN + 200, BEGIN + 200, [task]))
     job = facts.snapshot(BEGIN + 500)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from penstock.execution.facts.json_form import from_json, to_json
-from penstock.execution.facts.masking import HIDDEN, hide, is_secret, masked
+from penstock.execution.facts.masking import HIDDEN, Hider, hide, is_secret, masked
 from tests.sample_facts import sample_snapshot
 
 
@@ -53,3 +53,20 @@ def test_values_of_other_keys_are_shown(key: str) -> None:
 )
 def test_secrets_inside_values_are_hidden(text: str, shown: str) -> None:
     assert hide(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("login failed for hunter2 at db", "login failed for ****** at db"),
+        ('{"api_key": "abc"}', '{"api_key": ******}'),
+        ("jdbc:mysql://db/x?user=me&password=abc", "jdbc:mysql://db/x?user=me&password=******"),
+        ("amqp://me:abc@host/", "amqp://me:******@host/"),
+        # What programs are made of stays readable.
+        ("    token = next(tokens)", "    token = next(tokens)"),
+        ("if token == other:", "if token == other:"),
+        ("token: str = ''", "token: str = ''"),
+    ],
+)
+def test_secrets_inside_texts_of_programs_are_hidden(text: str, shown: str) -> None:
+    assert Hider({"db.password": "hunter2", "short.secret": "a"})(text) == shown

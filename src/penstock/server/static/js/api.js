@@ -44,9 +44,9 @@ export async function getIfThere(path) {
   }
 }
 
-// The last bytes of a file; a log may be long.
+// The last lines of a file; a log may be long.
 export async function tail(path, bytes) {
-  return (await ask("GET", path, { headers: { Range: `bytes=-${bytes}` } })).text();
+  return (await ask("GET", `${path}?tail=${bytes}`)).text();
 }
 
 export async function send(method, path, body) {

@@ -56,9 +56,7 @@ export function logView({ api, list, file }) {
     const version = `${state.name} ${size} ${mtime}`;
     if (version === state.version) return;
     state.version = version;
-    const content = size === 0 ? "" : await api.tail(file(state.name), TAIL);
-    // The first line of a tail is a part of one.
-    state.content = size > TAIL ? content.slice(content.indexOf("\n") + 1) : content;
+    state.content = size === 0 ? "" : await api.tail(file(state.name), TAIL);
     draw();
     link.href = file(state.name);
   }

@@ -104,12 +104,9 @@ export function job({ parts, config, api, announce, refresh }) {
     }).then(refresh);
   }
 
-  function showNumbers(facts) {
-    const fed = new Set((facts.plan?.nodes ?? []).filter((node) => node.inputs?.length).map((node) => node.id));
-    const feeding = new Set((facts.plan?.nodes ?? []).flatMap((node) => (node.inputs ?? []).map((input) => input.id)));
-    const sum = (list, key) => list.reduce((all, vertex) => all + Number(vertex.metrics?.[key] ?? 0), 0);
-    const read = sum(facts.vertices.filter((vertex) => !fed.has(vertex.id)), "read-records");
-    const written = sum(facts.vertices.filter((vertex) => !feeding.has(vertex.id) || vertex.name.includes("Sink: ")), "write-records");
+  function showNumbers(facts, done) {
+    const { "records-read": read = 0, "records-written": written = 0 } = done ?? {};
+    const subtasks = facts.vertices.reduce((all, vertex) => all + vertex.parallelism, 0);
     const over = TERMINAL.has(facts.state);
     const withRate = (key, total) => {
       const now = over ? (total * 1000) / Math.max(1, facts.duration) : totals.add(key, total, facts.now);
@@ -120,7 +117,7 @@ export function job({ parts, config, api, announce, refresh }) {
     numbers.update({
       read: withRate("read", read), written: withRate("written", written),
       busiest: over || !(share >= 0) ? "–" : h("span", { title: busiest }, h("b", null, percent(Math.min(1, share))), h("small", null, busiest)),
-      size: h("span", null, h("b", null, String(facts.vertices.length)), h("small", null, `${facts.vertices.length === 1 ? "part" : "parts"}, ${facts.vertices.reduce((all, vertex) => all + vertex.parallelism, 0)} subtasks`)),
+      size: h("span", null, h("b", null, String(facts.vertices.length)), h("small", null, `${facts.vertices.length === 1 ? "part" : "parts"}, ${subtasks} ${subtasks === 1 ? "subtask" : "subtasks"}`)),
     });
   }
 
@@ -139,7 +136,8 @@ export function job({ parts, config, api, announce, refresh }) {
     accepts: (_, next) => next[0] === id,
     show,
     async refresh() {
-      const answer = await api.get(context.root);
+      // No batch has such a number: what all have done is enough here.
+      const [answer, done] = await Promise.all([api.get(context.root), api.getIfThere(`${context.root}/batches?since=${Number.MAX_SAFE_INTEGER}`)]);
       page.title = answer.name;
       context.job = answer;
       if (name.textContent !== answer.name) name.textContent = answer.name;
@@ -150,7 +148,7 @@ export function job({ parts, config, api, announce, refresh }) {
       patch(facts, h("code", { title: "Id of the job" }, id), ` · started ${time(answer["start-time"])} · ${over ? "took" : "running for"} ${duration(answer.duration)}`,
         over ? ` · ended ${time(answer["end-time"])}` : "");
       showActions(!over && answer.state !== "CANCELLING");
-      showNumbers(answer);
+      showNumbers(answer, done);
       await Promise.all([showReason(answer), tab.refresh?.()]);
     },
     dispose() { tab?.dispose?.(); },
