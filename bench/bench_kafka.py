@@ -83,10 +83,15 @@ def processor_seconds() -> float:
     return total
 
 
+def make_topic(servers: str, topic: str, partitions: int) -> str:
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([NewTopic(topic, partitions)])[topic].result(60)
+    return topic
+
+
 def fill(servers: str, topic: str, records: int) -> None:
     """Write records of some 70 bytes."""
-    admin = AdminClient({"bootstrap.servers": servers})
-    admin.create_topics([NewTopic(topic, PARTITIONS)])[topic].result(60)
+    make_topic(servers, topic, PARTITIONS)
     settings = {"queue.buffering.max.messages": 1_000_000, "linger.ms": 50}
     producer = Producer({"bootstrap.servers": servers, **settings})
     for number in range(records):
@@ -144,7 +149,7 @@ def through_kafka(servers: str, topic: str, records: int, share: int) -> Times:
     counts = texts.map(lambda text: (text[:4], 1)).key_by(lambda pair: pair[0]).sum(1)
     if share > 1:
         counts = counts.filter(lambda pair: pair[1] % share == 0)
-    out = f"out-{time.time_ns()}"
+    out = make_topic(servers, f"out-{time.time_ns()}", 1)
     counts.map(lambda pair: f"{pair[0]} {pair[1]}").sink_to(write_to(servers, out))
     took = timed(partial(env.execute, "kafka to kafka"))
     check(servers, out, records, share)
@@ -187,7 +192,7 @@ def peer(
     name: str, python: str, jars: list[str], servers: str, topic: str, records: int, share: int
 ) -> Times:
     """Run the same through another engine; return what it took, its start included."""
-    out = f"out-{time.time_ns()}"
+    out = make_topic(servers, f"out-{time.time_ns()}", 1)
     where = ["--servers", servers, "--topic", topic, "--out", out, "--jars", *jars]
     command = [python, "-m", f"bench.engines.kafka_{name}", *where]
     command += ["--records", str(records), "--share", str(share)]

@@ -1,10 +1,11 @@
-"""What grows with the number of jobs in a process, and with the number of batches of a job.
+"""What grows with the jobs of a process, with the batches of a job, and with time in an idle one.
 
-    python -m bench.bench_leaks [--jobs 40] [--batches 5000] [--every 5]
+    python -m bench.bench_leaks [--jobs 40] [--batches 5000] [--idle 3600] [--every 5]
 
 Jobs are a keyed count, and a word count over data sets, in turns. The job of many batches is a
-keyed count with a few records in each. Told from time to time: memory, threads and open files of
-this process and of the JVM, memory and number of the workers, files in the temporary folder.
+keyed count with a few records in each; the idle one waits for files that never come. Told from
+time to time: memory, threads and open files of this process and of the JVM, memory and number of
+the workers, files in the temporary folder.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -21,10 +23,11 @@ from typing import Any
 
 import psutil
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration, Duration, WatermarkStrategy
 from penstock.connectors.number_sequence import NumberSequenceSource
 from penstock.dataset import ExecutionEnvironment
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.execution.process_folder import process_folder
 
 _PER_BATCH = 20
@@ -73,13 +76,19 @@ class Snapshot:
         )
 
 
-def keyed_count(records: int, settings: dict[str, str]) -> None:
-    """Run a job that counts by key."""
+def environment(settings: dict[str, str]) -> StreamExecutionEnvironment:
+    """Return an environment with some settings."""
     configuration = Configuration()
     for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
+    return env
+
+
+def keyed_count(records: int, settings: dict[str, str]) -> None:
+    """Run a job that counts by key."""
+    env = environment(settings)
     source = NumberSequenceSource(0, records - 1)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     counted = numbers.map(lambda n: (n % 10, 1)).key_by(lambda pair: pair[0])
@@ -130,6 +139,22 @@ def over_batches(batches: int, tell: Callable[[int, Snapshot], None], seconds: f
     tell(int(time.monotonic() - began), Snapshot.take())
 
 
+def while_idle(seconds: float, every: float, tell: Callable[[int, Snapshot], None]) -> None:
+    """Run a job that nothing comes to, and look at the process from time to time."""
+    with tempfile.TemporaryDirectory(prefix="bench-leaks-") as folder:
+        env = environment({})
+        lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), folder)
+        source = lines.monitor_continuously(Duration.of_seconds(1)).build()
+        words = env.from_source(source, WatermarkStrategy.no_watermarks(), "words")
+        words.key_by(len).reduce(lambda one, other: one + other).print()
+        client = env.execute_async("idle")
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < seconds:
+            time.sleep(min(every, seconds - passed))
+            tell(int(time.monotonic() - began), Snapshot.take())
+        client.cancel().result()
+
+
 def _table(first: str) -> Callable[[int, Snapshot], None]:
     names = [first, *(field.name.replace("_", " ") for field in fields(Snapshot))]
     print("| " + " | ".join(names) + " |")
@@ -146,7 +171,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=40)
     parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--batches", type=int, default=5000)
-    parser.add_argument("--seconds", type=float, default=60.0, help="between looks at the batches")
+    parser.add_argument("--seconds", type=float, default=60.0, help="between looks at one job")
+    parser.add_argument("--idle", type=float, default=3600, help="seconds of a job without input")
     options: Any = parser.parse_args()
     os.chdir(Path(__file__).parents[1])
     if options.jobs:
@@ -154,6 +180,9 @@ def main() -> None:
     if options.batches:
         print()
         over_batches(options.batches, _table("seconds"), options.seconds)
+    if options.idle:
+        print()
+        while_idle(options.idle, options.seconds, _table("idle seconds"))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,11 @@ def busy_ticks() -> int:
     return user + nice + system + irq + softirq
 
 
-def ticks_of_session(session: int) -> dict[int, int]:
-    """Return the CPU time of each process of a session."""
+def ticks_of_session(session: int, with_ended: bool = False) -> dict[int, int]:
+    """Return the CPU time of each process of a session.
+
+    :param with_ended: whether that of children that have ended counts as their parent's.
+    """
     found = {}
     for stat in PROC.glob("[0-9]*/stat"):
         try:
@@ -31,7 +34,7 @@ def ticks_of_session(session: int) -> dict[int, int]:
         except OSError:
             continue  # it has ended meanwhile
         if int(fields[3]) == session:
-            found[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+            found[int(stat.parent.name)] = sum(map(int, fields[11 : 15 if with_ended else 13]))
     return found
 
 

@@ -12,12 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from bench.engines.query_program import ALL_QUERIES
 from bench.measure import ENGINES, Measurement
 from bench.quiet import QUIET_CORES
 from bench.workloads.catalog import WORKLOADS
 from bench.workloads.pace import LATENCY, LATENCY_TITLE
 
 FAILED = "failed"
+OURS = "penstock"
 
 
 def machine() -> dict[str, Any]:
@@ -78,11 +80,13 @@ class Report:
         self.path.write_text(json.dumps(content, indent=1) + "\n")
 
     def ratio(self, workload: str, engine: str) -> float | None:
-        """Return how many times as fast Penstock is as an engine."""
-        ours = self.found.get((workload, "penstock"))
+        """Return how many times as fast Penstock is as an engine; of SQL, by processors' time."""
+        ours = self.found.get((workload, OURS))
         theirs = self.found.get((workload, engine))
         if ours is None or theirs is None or not ours.rate or not theirs.rate:
             return None
+        if ours.processor_rate and theirs.processor_rate:
+            return ours.processor_rate / theirs.processor_rate
         return ours.rate / theirs.rate
 
     def line(self, found: Measurement) -> str:
@@ -96,13 +100,15 @@ class Report:
         else:
             sizes = ", ".join(f"{run['records']:,} in {run['seconds']:.1f} s" for run in found.runs)
             told = f"{found.rate:,.0f} records/s ({sizes})"
+        if found.processor_rate and not found.error:
+            told += f", {found.processor_rate:,.0f} for each second of a processor"
         return f"{found.workload:9} {found.engine:16} {told}"
 
 
 def table(report: Report) -> str:
     """Return the one table, in Markdown."""
-    engines = [name for name in ENGINES if any(engine == name for _, engine in report.found)]
-    peers = [name for name in engines if name != "penstock"]
+    engines = _engines(report, [*WORKLOADS, LATENCY])
+    peers = [name for name in engines if name != OURS]
     header = ["workload", *engines, *(f"times {peer}" for peer in peers)]
     lines = [_caption(report), "", _row(header), _row(["---"] * len(header))]
     for workload in WORKLOADS.values():
@@ -111,6 +117,8 @@ def table(report: Report) -> str:
         lines.append(_row([workload.title, *rates, *ratios]))
     cells = [_cell(report, LATENCY, engine, _latency) for engine in engines]
     lines.append(_row([LATENCY_TITLE, *cells, *([""] * len(peers))]))
+    lines += _query_table(report)
+    engines = _engines(report, [*WORKLOADS, LATENCY, *ALL_QUERIES])
     notes = [report.line(each) for each in report.found.values() if each.error]
     lines += ["", *(f"- {engine}: {ENGINES[engine].note}." for engine in engines)]
     lines += ["", *(f"- {note}" for note in notes)]
@@ -120,6 +128,31 @@ def table(report: Report) -> str:
         for each in report.growth:
             lines.append(_row([each["varied"], f"{each['value']:,}", f"{each['rate']:,.0f}"]))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _engines(report: Report, workloads: list[str]) -> list[str]:
+    """Return the engines that were measured on some of the workloads."""
+    measured = {engine for workload, engine in report.found if workload in workloads}
+    return [name for name in ENGINES if name in measured]
+
+
+def _query_table(report: Report) -> list[str]:
+    engines = _engines(report, list(ALL_QUERIES))
+    if not engines:
+        return []
+    peers = [name for name in engines if name != OURS]
+    header = ["query", *engines, *(f"times {peer}" for peer in peers)]
+    lines = [
+        "",
+        "SQL: rows that are read a second / for each second of a processor. Ratios are of ",
+    ]
+    lines[-1] += "the latter, which others on the machine change less."
+    lines += ["", _row(header), _row(["---"] * len(header))]
+    for query in ALL_QUERIES.values():
+        rates = [_cell(report, query.name, engine, _both_rates) for engine in engines]
+        ratios = [_ratio(report.ratio(query.name, peer)) for peer in peers]
+        lines.append(_row([query.title, *rates, *ratios]))
+    return lines
 
 
 def growth_line(found: dict[str, Any]) -> str:
@@ -167,6 +200,10 @@ def _cell(report: Report, workload: str, engine: str, show: Callable[[Measuremen
 
 def _rate(found: Measurement) -> str:
     return f"{found.rate:,.0f}"
+
+
+def _both_rates(found: Measurement) -> str:
+    return f"{found.rate:,.0f} / {found.processor_rate:,.0f}"
 
 
 def _latency(found: Measurement) -> str:

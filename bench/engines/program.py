@@ -38,8 +38,17 @@ def run_once(prepare: Prepare, workload: Workload, records: int, keys: int) -> d
     return {"records": records, "seconds": seconds, "checksum": checksum}
 
 
-def run_twice(run: Callable[[int], dict[str, Any]], start: int, seconds: float) -> list[Any]:
+def run_twice(
+    run: Callable[[int], dict[str, Any]],
+    start: int,
+    seconds: float,
+    most: int = MOST,
+    clock: str = "seconds",
+) -> list[Any]:
     """Run at a size and at a larger one that takes so many seconds more; return both.
+
+    :param most: the largest size there is.
+    :param clock: which figure of a run counts as its seconds.
 
     >>> told = run_twice(lambda n: {"records": n, "seconds": 1 + n / 1000}, 100, 5)
     >>> [each["records"] for each in told]
@@ -50,11 +59,11 @@ def run_twice(run: Callable[[int], dict[str, Any]], start: int, seconds: float) 
     """
     small = run(start)
     large = run(4 * start)
-    while large["records"] < MOST and (more := large["seconds"] - small["seconds"]) < seconds:
+    while large["records"] < most and (more := large[clock] - small[clock]) < seconds:
         # A little further than what seems needed, so that once more is enough.
         wanted = 1.2 * seconds / max(more, 0.001)
         grown = large["records"] * min(max(wanted, STEPS[0]), STEPS[1])
-        large = run(min(2 * round(grown / 2), MOST))
+        large = run(min(2 * round(grown / 2), most))
     return [small, large]
 
 

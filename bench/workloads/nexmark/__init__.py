@@ -1,0 +1,1 @@
+"""Nexmark: an auction house's events, and the queries that are asked of them."""
