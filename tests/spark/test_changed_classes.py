@@ -82,7 +82,7 @@ def test_a_dataclass_with_other_fields(
     def start(kind: type) -> Any:
         env = make_env(1, **settings)
         keyed = place.words(env).key_by(lambda word: word)
-        place.sink(keyed.process(Keeping(kind)).uid("keep"))
+        place.sink(keyed.process(Keeping(kind)).uid("keep"), rolled=True)
         return env.execute_async("accounts")
 
     put(place.input, "one", ["a", "b"])

@@ -47,7 +47,7 @@ class Ticks(SourceFunction):
 
 def count(place: Place, env: StreamExecutionEnvironment) -> DataStream:
     counted = place.words(env).key_by(lambda word: word).process(Counting()).uid("count")
-    place.sink(counted)
+    place.sink(counted, rolled=True)
     return counted
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import re
+from typing import Any
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.errors import ConfigurationError
 from penstock.spark import internals
 from tests.arch.sources import ROOT, SRC
+from tests.spark.conftest import MakeEnvironment
+from tests.spark.test_savepoints import wait_until
 
 #: Private names of pyspark's objects, and modules of its that are not for users.
 PRIVATE = re.compile(
@@ -59,3 +63,22 @@ def test_no_other_module_reaches_into_spark() -> None:
 @pytest.mark.parametrize("name", internals.PYTHON_PROCESSES)
 def test_the_modules_of_its_processes_are_there(name: str) -> None:
     assert importlib.util.find_spec(name) is not None
+
+
+def useless_monitors(session: SparkSession) -> int:
+    """Count the threads that wait for idle workers of a factory which never has any."""
+    threads: Any = session._jvm.java.lang.Thread.getAllStackTraces().keySet()
+    monitors = [each for each in threads if each.getName().startswith("Idle Worker Monitor")]
+    factory_of = [each.getClass().getDeclaredField("$outer").get(each) for each in monitors]
+    return sum(not factory.useDaemonEnabled() for factory in factory_of)
+
+
+def test_no_thread_stays_in_the_jvm_with_a_job(
+    make_env: MakeEnvironment, session: SparkSession
+) -> None:
+    env = make_env(1)
+    env.from_collection(["a"]).key_by(str).reduce(str.__add__).print()
+    client = env.execute_async("watched")
+    wait_until(lambda: useless_monitors(session) > 0)
+    client.get_job_execution_result().result()
+    wait_until(lambda: useless_monitors(session) == 0)

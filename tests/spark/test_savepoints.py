@@ -19,7 +19,12 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
+from penstock.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
 from penstock.errors import StateError
 from penstock.runtime.savepoint.folders import list_savepoints
 from tests.spark.conftest import MakeEnvironment, RunProgram
@@ -74,9 +79,12 @@ class Place:
         )
         return env.from_source(source, WatermarkStrategy.no_watermarks(), "words").uid("words")
 
-    def sink(self, stream: DataStream) -> None:
-        sink = FileSink.for_row_format(str(self.output), Encoder.simple_string_encoder()).build()
-        stream.sink_to(sink).uid("out")
+    def sink(self, stream: DataStream, rolled: bool = False) -> None:
+        """Write a stream to files, in a part of its own for each checkpoint if it is `rolled`."""
+        sink = FileSink.for_row_format(str(self.output), Encoder.simple_string_encoder())
+        if rolled:
+            sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        stream.sink_to(sink.build()).uid("out")
 
     def counted(self, env: StreamExecutionEnvironment) -> None:
         self.sink(self.words(env).key_by(lambda word: word).process(Counting()).uid("count"))

@@ -36,7 +36,7 @@ def test_windows_of_a_running_job(
     )
     keyed: KeyedStream = stream.key_by(lambda word: word[0])
     keyed.window(assigner).reduce(longer).uid("longest").print()
-    place.sink(stream)
+    place.sink(stream, rolled=True)
     put(place.input, "one", ["a", "aa", "bb", "b", "aaaa"])
     client = env.execute_async("windows to read")
     wait_until(lambda: len(lines_of(place.output)) == 5)

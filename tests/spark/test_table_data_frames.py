@@ -39,7 +39,7 @@ def test_a_data_frame_is_a_table_and_a_result_a_data_frame(
     )
     t_env.create_temporary_view("frame", frame)
     table = t_env.sql_query("SELECT a, c, d, e, f, g, h, b FROM frame WHERE a < 2")
-    assert [str(column.type) for column in table.get_schema().fields][1:4] == [
+    assert [str(each) for each in table.get_schema().get_field_data_types()][1:4] == [
         "DECIMAL(10, 2)", "TIMESTAMP_LTZ(6)", "TIMESTAMP(6)",
     ]  # fmt: skip
     with table.execute().collect() as found:

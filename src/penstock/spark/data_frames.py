@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from penstock.connectors.arrow_types import arrow_schema
+from penstock.connectors.arrow_types import arrow_schema, file_row_type
 from penstock.connectors.file_paths import absolute, is_local, join, store_of
 from penstock.connectors.staged_rows import ROWS_OF_A_FILE, Stage, StagedRowsSource, Stager
 from penstock.core.io import Source
@@ -78,7 +78,8 @@ class SparkDataFrames(DataFrames):
         session = SparkSession.builder.getOrCreate()
         store_of(absolute(path)).make_folder(absolute(path))
         reader = session.readStream if streaming else session.read
-        return reader.schema(from_arrow_schema(arrow_schema(row_type))).parquet(_url_of(path))
+        schema = from_arrow_schema(arrow_schema(file_row_type(row_type)))
+        return reader.schema(schema).parquet(_url_of(path))
 
     def load(
         self, form: str, options: Mapping[str, str], settings: Mapping[str, str], *, streaming: bool

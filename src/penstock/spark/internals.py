@@ -48,6 +48,8 @@ PYTHON_PROCESSES = (
     "pyspark.sql.streaming.transform_with_state_driver_worker",
 )
 _CALLBACK_CLIENT = "py4j.CallbackClient"
+_IDLE_MONITOR = "Idle Worker Monitor"
+_ON_UNCAUGHT = "java.lang.Thread$UncaughtExceptionHandler"
 _SOURCE_MANAGER = "org.apache.spark.sql.execution.datasources.DataSourceManager$"
 _STREAM_SINKS = "org.apache.spark.sql.execution.streaming.sources"
 #: What Spark's JVM calls for each batch, by its Java name.
@@ -166,6 +168,39 @@ def functions_get(
         yield
     finally:
         shared.environment, shared.pythonExec = before
+
+
+def end_idle_monitors(session: SparkSession) -> None:
+    """End threads of Spark that watch for idle workers where there are none.
+
+    Spark makes a factory of workers for each process that it asks about a query: for its source
+    and for its stateful levels. A factory has a thread that looks for idle workers for ever, also
+    when the query has ended; one that forks no workers from a daemon never has any. It sleeps
+    most of the time, and an interrupt ends it.
+    """
+    jvm: Any = session._jvm
+    threads = jvm.java.lang.Thread.getAllStackTraces().keySet()
+    monitors = [thread for thread in threads if thread.getName().startswith(_IDLE_MONITOR)]
+    if not monitors:
+        return
+    factory_of = monitors[0].getClass().getDeclaredField("$outer")
+    silence = _silent_end(session)
+    for monitor in monitors:
+        if not factory_of.get(monitor).useDaemonEnabled():
+            monitor.setUncaughtExceptionHandler(silence)
+            monitor.interrupt()
+
+
+def _silent_end(session: SparkSession) -> Any:
+    """Return what lets a Java thread end by an exception and say nothing."""
+    gateway: Any = session.sparkContext._gateway
+    named = gateway.jvm.java.lang.Class.forName
+    parameters = gateway.new_array(gateway.jvm.java.lang.Class, 2)
+    parameters[0], parameters[1] = named("java.lang.Thread"), named("java.lang.Throwable")
+    invoke = gateway.jvm.java.lang.invoke
+    nothing = gateway.jvm.java.lang.Void.TYPE
+    handle = invoke.MethodHandles.empty(invoke.MethodType.methodType(nothing, parameters))
+    return invoke.MethodHandleProxies.asInterfaceInstance(named(_ON_UNCAUGHT), handle)
 
 
 # ---- the end of a batch -----------------------------------------------------------------------

@@ -26,6 +26,7 @@ from penstock.spark.attempt import Attempt
 from penstock.spark.directory import JobFolder
 from penstock.spark.failure import translate
 from penstock.spark.gateway import jvm_end, jvm_pid
+from penstock.spark.internals import end_idle_monitors
 from penstock.spark.restart import RestartStrategy
 from penstock.spark.session import is_own_jvm, log_files
 from penstock.spark.worker_environment import WorkerEnvironment
@@ -94,7 +95,9 @@ class SparkJob(JobHandle):
         except KeyboardInterrupt:
             self.cancel()
             self._ended.wait()
-            raise interrupted(self._request.job_name, self._fate_of_checkpoint()) from None
+            finished = self._status is JobStatus.FINISHED
+            fate = self._fate_of_checkpoint()
+            raise interrupted(self._request.job_name, fate, finished=finished) from None
         finally:
             STATUS.clear()
         if self._error is not None:
@@ -171,6 +174,7 @@ class SparkJob(JobHandle):
         self._become(status)
         self._met.set()
         self._ended.set()
+        self._tidy_spark()  # nobody waits for it
 
     def _run_attempts(self) -> PenstockError | None:
         while not self._cancelled.is_set():
@@ -190,8 +194,16 @@ class SparkJob(JobHandle):
             name = self._request.job_name
             _log.warning("job %r failed, and starts again in %g s: %s", name, delay, error)
             self._become(JobStatus.RESTARTING)
+            self._tidy_spark()
             self._cancelled.wait(delay)
         return JobCancelledError("the job was cancelled", where=f"job {self._request.job_name!r}")
+
+    def _tidy_spark(self) -> None:
+        """End what Spark leaves running in its JVM with each query."""
+        if jvm_end() is None:
+            # The JVM may end meanwhile, with the program or before it.
+            with contextlib.suppress(Exception):
+                end_idle_monitors(self._session)
 
     def _become(self, status: JobStatus) -> None:
         self._recorder.becomes(status)

@@ -1,16 +1,20 @@
 """A random program, drawn from a seed: keyed state, timers, windows, union, connect, broadcast.
 
-It runs on Spark until it has finished, or in this process with no engine to learn what is right.
-Whatever the cut into batches, its output is the same set of lines.
+As a script it runs programs on Spark, each until it has finished, as it is told on standard input.
+`right_lines` runs one in this process with no engine, to learn what is right. Whatever the cut
+into batches, a program's output is the same set of lines.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import random
+import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -150,26 +154,42 @@ def lines_of(folder: Path) -> list[str]:
     return sorted(line for path in folder.iterdir() for line in path.read_text().splitlines())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("seed", type=int)
-    parser.add_argument("--forks", action="store_true")
-    options = parser.parse_args()
+def run(seed: int, folder: Path, master: str) -> None:
+    """Execute the program of a seed on Spark, once or once more."""
     env = environment(
         {
-            "penstock.master": "local[2]",
-            "execution.checkpointing.dir": str(options.folder / "checkpoints"),
+            "penstock.master": master,
+            "state.backend.type": ("hashmap", "rocksdb")[seed % 2],
+            "execution.checkpointing.dir": str(folder / "checkpoints"),
             "execution.checkpointing.interval": "50 ms",
             "penstock.batch.max-records": "40",
             "restart-strategy.exponential-delay.initial-backoff": "100 ms",
         }
     )
-    if options.forks:
-        context = multiprocessing.get_context("fork")
-        context.Process(target=time.sleep, args=(20,), daemon=True).start()
-    build(env, options.seed, 0.005).write_as_text(str(options.folder / "out"))
-    env.execute(f"chaos {options.seed}")
+    build(env, seed, 0.002).write_as_text(str(folder / "out"))
+    env.execute(f"chaos {seed}")
+
+
+def main() -> None:
+    """Run what is asked for on standard input, one program a line; answer in files."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("master")
+    parser.add_argument("answers", type=Path)
+    options = parser.parse_args()
+    for line in sys.stdin:
+        task = json.loads(line)
+        if task["forks"]:
+            context = multiprocessing.get_context("fork")
+            context.Process(target=time.sleep, args=(20,), daemon=True).start()
+        told = ""
+        try:
+            run(task["seed"], Path(task["folder"]), options.master)
+        except Exception as error:
+            traceback.print_exc()
+            told = f"{type(error).__name__}: {error}"
+        answer = options.answers / str(task["seed"])
+        answer.with_suffix(".new").write_text(told)
+        answer.with_suffix(".new").rename(answer)
 
 
 if __name__ == "__main__":

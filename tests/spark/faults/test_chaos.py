@@ -8,12 +8,16 @@ import pytest
 
 from tests.spark.faults.chaos import run
 
-ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("PENSTOCK_CHAOS_ROUNDS", "20"))
 SEED = int(os.environ.get("PENSTOCK_CHAOS_SEED", "1"))
+#: No round begins later than this: a busy machine does fewer.
+SECONDS = float(os.environ.get("PENSTOCK_CHAOS_SECONDS", "60"))
 
 
-@pytest.mark.timeout(120 * ROUNDS)
+@pytest.mark.timeout(60 * ROUNDS + 600)
 def test_chaos() -> None:
-    tally = run(ROUNDS, SEED, side_by_side=4)
+    tally = run(ROUNDS, SEED, side_by_side=2, seconds=SECONDS)
+    print(tally)
     assert tally.is_clean, str(tally)
-    assert tally.rounds == ROUNDS
+    # Each driver does one at least, however long its Spark takes to start.
+    assert 2 <= tally.rounds <= ROUNDS
