@@ -19,7 +19,7 @@ from penstock.common.serialization import (
     SimpleStringSchema,
 )
 from penstock.common.serializer import TypeSerializer
-from penstock.common.time import Duration, Instant, Time
+from penstock.common.time import Duration, Instant, Time, TimeUnit
 from penstock.common.timestamp_assigners import (
     AscendingTimestampExtractor,
     AssignerWithPeriodicWatermarks,
@@ -68,6 +68,7 @@ __all__ = [
     "SerializationSchema",
     "SimpleStringSchema",
     "Time",
+    "TimeUnit",
     "TimestampAssigner",
     "TypeInformation",
     "TypeSerializer",

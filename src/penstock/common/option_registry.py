@@ -86,12 +86,23 @@ def check_settings(settings: Mapping[str, Any], origins: Mapping[str, str]) -> N
                 todo=_offer(key),
             )
         elif not key.startswith(SPARK_PREFIX) and (near := _nearest(key)):
-            place = f" ({origin})" if origin else ""
-            warnings.warn(
-                f"configuration key {key}{place} is not known, and has no effect; "
-                f"did you mean {near}?",
-                stacklevel=2,
-            )
+            _warn(key, near, origin)
+
+
+#: What has been warned of, so that it is told once.
+_WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
+
+
+def _warn(key: str, near: str, origin: str | None) -> None:
+    """Warn of a key on the line of the program that set it, or name the file that has it."""
+    file, _, line = (origin or "").rpartition(":")
+    in_program = line.isdigit()
+    place = f" ({origin})" if origin and not in_program else ""
+    text = f"configuration key {key}{place} is not known, and has no effect; did you mean {near}?"
+    if in_program:
+        warnings.warn_explicit(text, UserWarning, file, int(line), registry=_WARNED)
+    else:
+        warnings.warn(text, stacklevel=3)
 
 
 def _offer(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 
 from penstock.errors import ConfigurationError, show_value
 
@@ -132,6 +133,24 @@ class Duration:
         return f"Duration.of_nanos({self._nanos})" if rest else f"Duration.of_millis({millis})"
 
 
+class TimeUnit(Enum):
+    """A unit of time, as Java's: `Time.of(10, TimeUnit.SECONDS)`.
+
+    >>> TimeUnit.MINUTES.to_millis(15)
+    900000
+    """
+
+    MILLISECONDS = 1
+    SECONDS = 1000
+    MINUTES = 60 * 1000
+    HOURS = 60 * 60 * 1000
+    DAYS = 24 * 60 * 60 * 1000
+
+    def to_millis(self, count: int) -> int:
+        """Return so many of the unit in milliseconds."""
+        return count * int(self.value)
+
+
 class Time:
     """A span of time in milliseconds, as sizes of windows are given.
 
@@ -143,6 +162,11 @@ class Time:
 
     def __init__(self, milliseconds: int) -> None:
         self._milliseconds = int(milliseconds)
+
+    @staticmethod
+    def of(size: int, unit: TimeUnit) -> Time:
+        """Return a span of so many of a unit."""
+        return Time(unit.to_millis(size))
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
@@ -181,6 +205,9 @@ class Time:
 
     def __repr__(self) -> str:
         return f"Time.milliseconds({self._milliseconds})"
+
+    def __str__(self) -> str:
+        return f"{self._milliseconds} ms"
 
 
 class Instant:

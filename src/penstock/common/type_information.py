@@ -11,6 +11,7 @@ import datetime
 import decimal
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
 from penstock.common.time import Instant
@@ -58,6 +59,24 @@ class TypeInformation(ABC):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+@singledispatch
+def declared_type(kind: Any) -> TypeInformation:
+    """Return what a program declares as a type; types of tables are known where they are made.
+
+    :raises TypeMismatchError: if it is no type.
+    """
+    raise TypeMismatchError(
+        "this is no type",
+        got=f"{type(kind).__name__} {show_value(kind)}",
+        todo="pass a type such as Types.INT() or DataTypes.INT()",
+    )
+
+
+@declared_type.register
+def _(kind: TypeInformation) -> TypeInformation:
+    return kind
 
 
 class BasicTypeInfo(TypeInformation):
@@ -136,6 +155,18 @@ class BasicTypeInfo(TypeInformation):
     def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
         """Return the type of decimal numbers."""
         return BasicTypeInfo("BigDecimal", decimal.Decimal)
+
+
+class SizedDecimalTypeInfo(BasicTypeInfo):
+    """Decimal numbers of at most `precision` digits, `scale` of them behind the point."""
+
+    def __init__(self, precision: int, scale: int) -> None:
+        super().__init__("BigDecimal", decimal.Decimal)
+        self.precision = precision
+        self.scale = scale
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.name, self.precision, self.scale)
 
 
 class _NamedTypeInfo(TypeInformation):

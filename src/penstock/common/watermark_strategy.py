@@ -162,6 +162,7 @@ class WatermarkStrategy:
             return WatermarkStrategy(partial(PunctuatedAssignerGenerator.of_copy, assigner))
         raise ConfigurationError(
             "neither a WatermarkStrategy nor an assigner of timestamps and watermarks",
+            where="assign_timestamps_and_watermarks()",
             got=show_value(assigner),
             todo="begin with WatermarkStrategy.for_bounded_out_of_orderness(...)",
         )

@@ -15,7 +15,7 @@ Whoever has to ask a server there does so in a thread of its own and calls `wake
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -88,6 +88,8 @@ class SourceBatch:
     marks: Sequence[tuple[int, int]] = ()
     #: Processing time at which these records were received; None: that of the batch.
     time: int | None = None
+    #: Bytes that were read for these records, for those who watch the job; 0: nobody knows.
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -333,6 +335,10 @@ class SinkWriter(ABC):
     again, or twice at the same time; only one of the attempts counts, with its state and its
     committables.
     """
+
+    #: Takes many records at once, in place of `write` for each; None: there is no such way. For
+    #: writers to whom timestamps do not matter: the records may be an iterator.
+    write_all: Callable[[Iterable[Any]], None] | None = None
 
     @abstractmethod
     def write(self, value: Any, timestamp: int | None) -> None:

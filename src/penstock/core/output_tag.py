@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from penstock.errors import ConfigurationError, show_value
+from penstock.errors import ConfigurationError, TypeMismatchError, show_value
 
 T = TypeVar("T")
 
@@ -51,3 +51,18 @@ class OutputTag(Generic[T]):
 
     def __repr__(self) -> str:
         return f"OutputTag({self.tag_id!r})"
+
+
+def tag_id_of(tag: OutputTag[Any]) -> str:
+    """Return the id of the tag that `output()` was called with.
+
+    :raises TypeMismatchError: if it is no tag.
+    """
+    try:
+        return tag.tag_id
+    except AttributeError:
+        raise TypeMismatchError(
+            "output() needs the tag of a side output",
+            got=f"{type(tag).__name__} {show_value(tag)}",
+            todo="make one, for instance LATE = OutputTag('late'), and write output(LATE, value)",
+        ) from None

@@ -8,6 +8,7 @@ pickle could find it by: the job gives it one, which is the same in every run of
 from __future__ import annotations
 
 import copy
+import copyreg
 import datetime as dt
 import io
 import pickle
@@ -16,6 +17,7 @@ import uuid
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -36,6 +38,20 @@ _ITEMS, _FIELDS, _MUTABLE = 1, 2, 3
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made by a class statement
 #: How to tell whether an instance of a non-atomic class can change; filled on first sight.
 _KINDS: dict[type, tuple[int, tuple[str, ...]]] = {tuple: (_ITEMS, ()), frozenset: (_ITEMS, ())}
+
+
+def _cached_property(func: Any, name: str | None) -> cached_property[Any]:
+    made = cached_property(func)
+    made.attrname = name
+    return made
+
+
+# A cached property of a function's class makes its state when it is first asked for. Before
+# Python 3.12 it has a lock, which cannot travel; it is made anew where it arrives.
+copyreg.pickle(
+    cached_property,
+    lambda held: (_cached_property, (held.func, held.attrname)),
+)
 
 
 #: Classes that are defined inside functions, by the name that the job has given them.

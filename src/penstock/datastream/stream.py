@@ -18,6 +18,7 @@ from penstock.common.typeinfo import TupleTypeInfo
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
+    KeyedProcessFunction,
     KeySelector,
     MapFunction,
     OutputSelector,
@@ -207,6 +208,13 @@ class DataStream(StreamSinks, OperatorSettings):
         self, func: ProcessFunction[Any], output_type: TypeInformation | None = None
     ) -> DataStream:
         """Call a ProcessFunction for every record; it may yield results and side outputs."""
+        if isinstance(func, KeyedProcessFunction):
+            raise NotKeyedError(
+                "process() with a KeyedProcessFunction needs a keyed stream",
+                where=str(capture_call_site()),
+                got="a DataStream that is not keyed",
+                todo="call key_by(...) first, or pass a ProcessFunction",
+            )
         require_object("process()", func, ProcessFunction)
         require_arguments("process()", func, process_element=2)
         return self._transform("Process", ProcessSpec(func), output_type)

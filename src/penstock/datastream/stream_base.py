@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.common import TypeInformation
+from penstock.graph.function_checks import require_type
 from penstock.graph.specs import OperatorSpec
 from penstock.graph.transformations import OperatorTransformation, Transformation
 
@@ -25,6 +26,7 @@ class StreamBase:
         inputs: list[Transformation],
         output_type: TypeInformation | None = None,
     ) -> OperatorTransformation:
+        require_type("output_type", output_type)
         parallelism = self._environment.get_parallelism()
         operator = OperatorTransformation(name, spec, inputs, parallelism, output_type)
         operator.follows_input = not self._environment.is_parallelism_set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.functions import ReduceFunction
+from penstock.errors import FieldError, show_value
 from penstock.graph.fields import Field, get_field, replace_field
 
 
@@ -25,13 +26,25 @@ class _FieldFunction(ReduceFunction[Any]):
         """
         get_field(value, self.field)
 
+    def misfit(self, what: str, value1: Any, value2: Any) -> FieldError:
+        """Return the error for two values that cannot be added up or compared."""
+        return FieldError(
+            f"values of field {self.field!r} cannot be {what}",
+            got=f"{show_value(value1)} and {show_value(value2)}",
+            todo="map the stream to records that have numbers there",
+        )
+
 
 class FieldSum(_FieldFunction):
     """Add up one field."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         field = self.field
-        total = get_field(value1, field) + get_field(value2, field)
+        old, new = get_field(value1, field), get_field(value2, field)
+        try:
+            total = old + new
+        except TypeError:
+            raise self.misfit("added up", old, new) from None
         return replace_field(value1, field, total)
 
 
@@ -39,8 +52,12 @@ class FieldMin(_FieldFunction):
     """Keep the smallest value of one field."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        candidate = get_field(value2, self.field)
-        if candidate < get_field(value1, self.field):
+        held, candidate = get_field(value1, self.field), get_field(value2, self.field)
+        try:
+            is_better = candidate < held
+        except TypeError:
+            raise self.misfit("compared", held, candidate) from None
+        if is_better:
             return replace_field(value1, self.field, candidate)
         return value1
 
@@ -49,8 +66,12 @@ class FieldMax(_FieldFunction):
     """Keep the largest value of one field."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        candidate = get_field(value2, self.field)
-        if candidate > get_field(value1, self.field):
+        held, candidate = get_field(value1, self.field), get_field(value2, self.field)
+        try:
+            is_better = candidate > held
+        except TypeError:
+            raise self.misfit("compared", held, candidate) from None
+        if is_better:
             return replace_field(value1, self.field, candidate)
         return value1
 
@@ -67,7 +88,11 @@ class MinBy(_FieldFunction):
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         old, new = get_field(value1, self.field), get_field(value2, self.field)
-        if new < old or (not self.first and new == old):
+        try:
+            is_better = new < old
+        except TypeError:
+            raise self.misfit("compared", old, new) from None
+        if is_better or (not self.first and new == old):
             return value2
         return value1
 
@@ -84,6 +109,10 @@ class MaxBy(_FieldFunction):
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         old, new = get_field(value1, self.field), get_field(value2, self.field)
-        if new > old or (not self.first and new == old):
+        try:
+            is_better = new > old
+        except TypeError:
+            raise self.misfit("compared", old, new) from None
+        if is_better or (not self.first and new == old):
             return value2
         return value1

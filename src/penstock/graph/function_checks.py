@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from penstock.common.typeinfo import TypeInformation
 from penstock.errors import TypeMismatchError, show_value
 from penstock.graph.call_site import capture_call_site
 from penstock.graph.fields import Field
@@ -73,11 +74,11 @@ def _require_arguments(call: str, function: Any, count: int) -> None:
         signature.bind(*[None] * count)
     except TypeError:
         needed = list(signature.parameters)
-        todo = f"take {count} argument{'' if count == 1 else 's'}"
+        todo = f"take {_arguments(count)}"
         if len(needed) == count + 1:
             todo += f"; if {needed[-1]!r} is Java's collector: leave it away, and yield the results"
         given = f"({', '.join(needed)})"
-        _refuse(f"{call} is called with {count}", function, todo, given)
+        _refuse(f"{call} is called with {_arguments(count)}", function, todo, given)
 
 
 def require_no_generator(call: str, function: Any, method: str) -> None:
@@ -90,6 +91,20 @@ def require_no_generator(call: str, function: Any, method: str) -> None:
             f"{call} needs a function that returns its result, and this one yields",
             function,
             "return the result, or use flat_map() for any number of results",
+        )
+
+
+def require_type(name: str, kind: Any) -> None:
+    """Check that what is declared as a type is one.
+
+    :param name: of the parameter.
+    :raises TypeMismatchError: if it is not, `Types.INT` without parentheses for instance.
+    """
+    if kind is not None and not isinstance(kind, TypeInformation):
+        _refuse(
+            f"{name} must be a type of Types",
+            kind,
+            "call it: Types.INT(), Types.ROW([...]); a type of tables (DataTypes) is none",
         )
 
 
@@ -114,6 +129,10 @@ def _refuse(what: str, value: Any, todo: str, got: str | None = None) -> None:
         got=f"{type(value).__name__} {show_value(value)}" if got is None else got,
         todo=todo,
     )
+
+
+def _arguments(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count} arguments"
 
 
 def _with_article(name: str) -> str:

@@ -207,15 +207,15 @@ class Outbox:
 
     def send_chunk(self, edge: int, level: int, slot: int, channel: int, chunk: Chunk) -> int:
         """Send records along an edge to a slot of a later level; return their bytes."""
-        place = (edge, slot)
-        seq = self._sequence.get(place, 0)
+        target = (edge, slot)
+        seq = self._sequence.get(target, 0)
         weight = 0
         for body in pack_parts(chunk):
             header = Header(DATA, level, edge, channel, slot, seq, self.time)
             self.rows.append((self._next_hop(header), seal(header, body)))
             seq += 1
             weight += len(body)
-        self._sequence[place] = seq
+        self._sequence[target] = seq
         return weight
 
     def send_to_sink(self, kind: int, node: int, channel: int, body: bytes) -> None:

@@ -65,9 +65,9 @@ def run_slot(
     The order of the payloads does not matter: they are sorted into the order that every run of
     this batch has.
     """
-    place = (job.token, level, slot)
+    cached_as = (job.token, level, slot)
     cache.enter(job_id_of(job.plan), job.token)
-    instance: _Slot | None = cache.take(place)
+    instance: _Slot | None = cache.take(cached_as)
     if instance is None:
         instance = _Slot(job, level, slot)
     try:
@@ -88,7 +88,7 @@ def run_slot(
         discard(instance)  # what it did half-way goes with it
         raise
     budget = CACHE_BYTES.read(job.plan.settings)
-    cache.put(place, instance, instance.weight, budget)
+    cache.put(cached_as, instance, instance.weight, budget)
     return rows
 
 

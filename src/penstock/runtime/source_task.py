@@ -15,7 +15,7 @@ from penstock.runtime.envelope import LEVEL0_STATE, SAVEPOINT
 from penstock.runtime.failure import describe
 from penstock.runtime.job import Job
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.report import SOURCE_PLACES
+from penstock.runtime.report import SOURCE_ADDRESSES
 from penstock.runtime.savepoint.restore import restore_task, savepoint_of
 from penstock.runtime.task import Task
 
@@ -29,8 +29,8 @@ class _SourceTask:
     def __init__(self, job: Job, source_id: int, subtask: int) -> None:
         level0 = job.plan.at_level(0)
         operators = [op for op in level0 if source_id in (op.id, op.origin)]
-        place = (SOURCE_PLACES + source_id, subtask)
-        self.task = Task(job.plan, operators, 0, subtask, place)
+        address = (SOURCE_ADDRESSES + source_id, subtask)
+        self.task = Task(job.plan, operators, 0, subtask, address)
         self.tokens: tuple[bytes, ...] = ()
         self.size = 0
 
@@ -67,9 +67,9 @@ class _SourceTask:
 
 def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tuple[int, bytes]]:
     """Work through a subtask's share of a batch; return rows `(slot of next hop, payload)`."""
-    place = (job.token, "source", read.source_id, read.subtask)
+    cached_as = (job.token, "source", read.source_id, read.subtask)
     cache.enter(job_id_of(job.plan), job.token)
-    instance: _SourceTask | None = cache.take(place)
+    instance: _SourceTask | None = cache.take(cached_as)
     tokens, state = ((), {}) if read.state is None else pickle.loads(read.state)
     if instance is not None and not instance.can_go_on_from(tokens):
         discard(instance)
@@ -92,7 +92,7 @@ def run_source(job: Job, read: BatchRead, cache: TaskCache = TASKS) -> list[tupl
         discard(instance)  # what it did half-way goes with it
         raise
     budget = CACHE_BYTES.read(job.plan.settings)
-    cache.put(place, instance, instance.size, budget)
+    cache.put(cached_as, instance, instance.size, budget)
     return rows
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from penstock.common import Duration, Instant, Time
+from penstock.common import Duration, Instant, Time, TimeUnit
 from penstock.common.time import to_milliseconds
 from penstock.errors import ConfigurationError
 
@@ -97,3 +97,10 @@ def test_values_can_be_pickled_and_hashed(value: object) -> None:
     again = pickle.loads(pickle.dumps(value))
     assert again == value
     assert hash(again) == hash(value)
+
+
+def test_time_by_units_and_as_text() -> None:
+    assert Time.of(10, TimeUnit.SECONDS) == Time.seconds(10)
+    assert [unit.to_millis(2) for unit in (TimeUnit.MILLISECONDS, TimeUnit.DAYS)] == [2, 172800000]
+    # The text is PyFlink's.
+    assert (str(Time.seconds(5)), repr(Time.seconds(5))) == ("5000 ms", "Time.milliseconds(5000)")

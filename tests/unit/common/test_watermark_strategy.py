@@ -225,6 +225,7 @@ def test_settings_make_new_strategies() -> None:
         (
             lambda: WatermarkStrategy.for_assigner(5),  # type: ignore[arg-type]
             "neither a WatermarkStrategy nor an assigner of timestamps and watermarks\n"
+            "  where: assign_timestamps_and_watermarks()\n"
             "  got:   5\n"
             "  to do: begin with WatermarkStrategy.for_bounded_out_of_orderness(...)",
         ),

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 
+import cloudpickle
 import pytest
 
 from penstock.core.pickling import detached, dumps, loads
@@ -44,3 +46,22 @@ def test_what_cannot_travel() -> None:
             "  to do: send plain data (numbers, strings, tuples, dataclasses) and open files, "
             "locks and connections in open()"
         )
+
+
+class Lazy:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @cached_property
+    def answer(self) -> int:
+        self.asked += 1
+        return 42
+
+
+def test_a_class_with_a_cached_property_travels() -> None:
+    Lazy.__module__ = "__main__"  # a class of a script goes along by value
+    try:
+        again = cloudpickle.loads(cloudpickle.dumps(Lazy))()
+    finally:
+        Lazy.__module__ = __name__
+    assert (again.answer, again.answer, again.asked) == (42, 42, 1)

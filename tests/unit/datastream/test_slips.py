@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, Row
+from penstock.common import Configuration, Row, Types
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.functions import (
     CoProcessFunction,
@@ -79,7 +79,7 @@ class CoWithCollector(CoProcessFunction):
 def test_javas_collector(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection([1])
     assert failure(TypeMismatchError, lambda: stream.process(WithCollector())) == (
-        "process_element() of WithCollector is called with 2\n"
+        "process_element() of WithCollector is called with 2 arguments\n"
         "  where: HERE\n"
         "  got:   (value, ctx, out)\n"
         "  to do: take 2 arguments; if 'out' is Java's collector: leave it away, and yield the "
@@ -103,7 +103,7 @@ def test_javas_collector(env: StreamExecutionEnvironment) -> None:
 def test_functions_of_a_wrong_number_of_arguments(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection([1])
     assert failure(TypeMismatchError, lambda: stream.map(lambda: 1)) == (  # type: ignore[misc]
-        "the function of map() is called with 1\n"
+        "the function of map() is called with 1 argument\n"
         "  where: HERE\n"
         "  got:   ()\n"
         "  to do: take 1 argument"
@@ -207,3 +207,60 @@ def test_two_functions_of_connected_streams(env: StreamExecutionEnvironment) -> 
     assert sorted(run(both), key=str) == [2, 3, "A B"]
     both = numbers.connect(words).flat_map(lambda number: [number] * number, str.split)
     assert sorted(run(both), key=str) == [1, 2, 2, "a", "b"]
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "min", "max", "min_by", "max_by"])
+def test_values_that_do_not_go_together(env: StreamExecutionEnvironment, aggregate: str) -> None:
+    stream = env.from_collection([("a", "x"), ("a", 1)]).key_by(0)
+    what = "added up" if aggregate == "sum" else "compared"
+    assert failure(FieldError, lambda: run(getattr(stream, aggregate)(1))) == (
+        f"values of field 1 cannot be {what}\n"
+        "  where: operator 'Keyed Aggregation', built at HERE\n"
+        "  got:   'x' and 1\n"
+        "  to do: map the stream to records that have numbers there"
+    )
+
+
+def test_a_keyed_process_function_without_keys(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([1])
+    assert failure(NotKeyedError, lambda: stream.process(ReturningOfKey())) == (  # type: ignore[arg-type]
+        "process() with a KeyedProcessFunction needs a keyed stream\n"
+        "  where: HERE\n"
+        "  got:   a DataStream that is not keyed\n"
+        "  to do: call key_by(...) first, or pass a ProcessFunction"
+    )
+
+
+def test_a_type_that_was_not_called(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([1])
+    told_first, where, got, todo = failure(
+        TypeMismatchError,
+        lambda: stream.map(str, output_type=Types.STRING),  # type: ignore[arg-type]
+    ).splitlines()
+    assert told_first == "output_type must be a type of Types"
+    assert where == "  where: HERE"
+    assert got.startswith("  got:   function <function Types.STRING at ")
+    assert todo.startswith("  to do: call it: Types.INT()")
+
+
+class NamingItsOutput(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.output("late", value)
+
+
+def test_an_output_that_is_no_tag(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([1]).process(NamingItsOutput())
+    assert failure(TypeMismatchError, lambda: run(stream)) == (
+        "output() needs the tag of a side output\n"
+        "  where: process_element() of operator 'Process', built at HERE\n"
+        "  got:   str 'late'\n"
+        "  to do: make one, for instance LATE = OutputTag('late'), and write output(LATE, value)"
+    )
+
+
+def test_a_misspelt_key_is_warned_of_on_its_own_line() -> None:
+    configuration = Configuration()
+    configuration.set_string("parallelism.defalt", "2")
+    with pytest.warns(UserWarning, match="did you mean parallelism.default") as caught:
+        configuration.check()
+    assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""The programs of examples/process and examples/cep in-process: quick, and without Spark."""
+"""Programs of examples/ that need no server, in-process: quick, and without Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.examples.running import EXAMPLES, by_beginning, expected_of, outputs_of_all
 
 # That one has a database to start.
-FOLDERS = ("cep", "process")
+FOLDERS = ("cep", "process", "streams")
 FOUND = [p for folder in FOLDERS for p in sorted((EXAMPLES / folder).glob("*.py"))]
 PROGRAMS = [p for p in FOUND if p.name != "user_info.py"]
 

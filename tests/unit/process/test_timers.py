@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from penstock.datastream.stream_execution_environment import build_plan
 from penstock.errors import ProgramError
 from penstock.testing import ManualClock, OneInputHarness, TwoInputHarness
 from penstock.testing.local_executor import LocalJob
+from tests.unit.process.jobs import run
 from tests.unit.testing.recording import Forever, RecordingSink
 
 EVENT, PROCESSING = TimeDomain.EVENT_TIME, TimeDomain.PROCESSING_TIME
@@ -252,3 +254,48 @@ def test_timers_that_came_due_while_nobody_ran_the_job_fire_at_its_restart(tmp_p
     expected = [(k, at, 1_010_000) for k in "xyz" for at in (1_000_100, 1_000_150)]
     assert sorted(sink.values()) == expected
     job.close()
+
+
+class AtOnce(KeyedProcessFunction):
+    """Set a timer for a time that has come."""
+
+    def process_element(self, value: str, ctx: Any) -> None:
+        ctx.timer_service().register_processing_time_timer(
+            ctx.timer_service().current_processing_time()
+        )
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), timestamp, ctx.timer_service().current_watermark() < 0
+
+
+def test_a_timer_that_is_due_fires_before_its_input_ends(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    sink = RecordingSink()
+    env.from_collection(["a", "b", "a"]).key_by(lambda key: key).process(AtOnce()).sink_to(sink)
+    job = LocalJob(build_plan(env), tmp_path, clock=ManualClock(1_000_000))
+    job.run()
+    job.close()
+    assert sink.values() == [("a", 1_000_000, True), ("b", 1_000_000, True)]
+
+
+class LazyState(KeyedProcessFunction):
+    """Make state when it is first asked for, as a lazy val of Scala does."""
+
+    @cached_property
+    def seen(self) -> Any:
+        descriptor = ValueStateDescriptor("seen")
+        return self.get_runtime_context().get_state(descriptor)
+
+    def process_element(self, value: str, ctx: Any) -> Iterator[Any]:
+        self.seen.update((self.seen.value() or 0) + 1)
+        yield value, self.seen.value()
+
+
+def test_state_that_is_made_when_it_is_asked_for() -> None:
+    results = run(
+        lambda env: env.from_collection(list("abaab")).key_by(lambda v: v).process(LazyState()),
+        cuts=1,
+        workers=("a", "b"),
+    )
+    assert results == [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 2)]

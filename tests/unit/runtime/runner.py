@@ -10,7 +10,7 @@ from penstock.core.io import BatchRead, SourceBatch, SplitRange
 from penstock.graph.plan import ExecutionPlan
 from penstock.runtime.cache import TaskCache
 from penstock.runtime.job import Job, dump_job, load_job
-from penstock.runtime.report import BatchReport, Place
+from penstock.runtime.report import BatchReport, SubtaskId
 from penstock.runtime.slot import run_slot
 from penstock.runtime.source_task import run_source
 
@@ -77,9 +77,9 @@ class Runner:
         self.plan = plan
         self.workers: dict[Any, Worker] = {}
         self.stores: dict[tuple[int, int], Store] = {}
-        self.level0: dict[Place, bytes] = {}
-        self.timers: dict[Place, int | None] = {}
-        self.accumulators: dict[Place, Any] = {}
+        self.level0: dict[SubtaskId, bytes] = {}
+        self.timers: dict[SubtaskId, int | None] = {}
+        self.accumulators: dict[SubtaskId, Any] = {}
         self.time = 1000
         #: Everything that reached a sink up to now: (subtask, value, timestamp) by name.
         self.written: dict[str, list[tuple[int, Any, int | None]]] = {}

@@ -34,7 +34,7 @@ from penstock.runtime.envelope import (
     unpack_chunk,
 )
 from penstock.runtime.parking import clear_parked, park_heavy
-from penstock.runtime.report import SOURCE_PLACES, BatchReport
+from penstock.runtime.report import SOURCE_ADDRESSES, BatchReport
 from tests.unit.process.jobs import run
 
 HEADER = Header(DATA, 2, 65535, 40000, 50000, 2**32 - 1, -(2**60))
@@ -204,7 +204,7 @@ def test_a_report_holds_what_the_whole_batch_tells() -> None:
     from_first.send_to_sink(LEVEL0_STATE, 3, 0, b"state")
     from_first.send_to_sink(TIMER, 1, 0, pickle.dumps(500))
     from_second.send_to_sink(TIMER, 1, 1, pickle.dumps(None))
-    from_second.send_to_sink(TIMER, SOURCE_PLACES + 3, 1, pickle.dumps(7))
+    from_second.send_to_sink(TIMER, SOURCE_ADDRESSES + 3, 1, pickle.dumps(7))
     from_second.send_to_sink(ACCUMULATORS, 9, 1, pickle.dumps({"n": 3}))
     rows = from_second.rows + from_first.rows
     report = BatchReport.collect((payload for _, payload in rows), _PLAN)

@@ -143,7 +143,7 @@ def test_a_gap_may_depend_on_the_side() -> None:
         (SlidingEventTimeWindows(40, 4), model.sliding(40, 4), False),
         (EventTimeSessionWindows(5), model.session(lambda value: 5), True),
     ],
-    ids=str,
+    ids=["tumbling", "sliding", "sliding far", "session"],
 )
 def test_joins_against_the_model(assigner: Any, assign: Any, merging: bool) -> None:
     for seed in range(5):

@@ -10,7 +10,7 @@ from penstock.core.functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from penstock.core.output_tag import OutputTag
+from penstock.core.output_tag import OutputTag, tag_id_of
 from penstock.core.state import (
     BroadcastState,
     MapStateDescriptor,
@@ -88,7 +88,7 @@ class _BaseContext(BaseBroadcastProcessFunction.BaseContext):
         return self._operator.watermark
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self._operator.output.to_side(output_tag.tag_id, value)
+        self._operator.output.to_side(tag_id_of(output_tag), value)
 
 
 class _WriteContext(_BaseContext, BroadcastProcessFunction.Context):

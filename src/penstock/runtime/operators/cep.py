@@ -11,7 +11,7 @@ from functools import cmp_to_key
 from itertools import repeat
 from typing import Any
 
-from penstock.core.output_tag import OutputTag
+from penstock.core.output_tag import OutputTag, tag_id_of
 from penstock.core.pattern import PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.errors import MissingTimestampError, show_value
 from penstock.runtime.calls import method_of
@@ -47,7 +47,7 @@ class _Context(PatternProcessFunction.Context):
         return self._operator.scope.time
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self._operator.output.to_side(output_tag.tag_id, value)
+        self._operator.output.to_side(tag_id_of(output_tag), value)
 
 
 class CepOperator(ResultOperator):

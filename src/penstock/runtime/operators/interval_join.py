@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.functions import ProcessJoinFunction
-from penstock.core.output_tag import OutputTag
+from penstock.core.output_tag import OutputTag, tag_id_of
 from penstock.errors import MissingTimestampError, show_value
 from penstock.runtime.operators.process import ResultOperator
 from penstock.runtime.state.interval_table import IntervalTable
@@ -34,7 +34,7 @@ class _Context(ProcessJoinFunction.Context):
         return max(self.left, self.right)
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self._operator.output.to_side(output_tag.tag_id, value)
+        self._operator.output.to_side(tag_id_of(output_tag), value)
 
 
 class IntervalJoinOperator(ResultOperator):

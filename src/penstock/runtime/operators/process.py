@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction
-from penstock.core.output_tag import OutputTag
+from penstock.core.output_tag import OutputTag, tag_id_of
 from penstock.core.time import TimeDomain, TimerService
 from penstock.core.value_keys import unwrapped
 from penstock.runtime.context import KeyedTimerService, OperatorTimerService
@@ -60,7 +60,7 @@ class ElementContextImpl(KeyedProcessFunction.Context, ProcessFunction.Context):
         return None if backend is None else unwrapped(backend.context.key)
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self._operator.output.to_side(output_tag.tag_id, value)
+        self._operator.output.to_side(tag_id_of(output_tag), value)
 
 
 class TimerContextImpl(ElementContextImpl, KeyedProcessFunction.OnTimerContext):

@@ -64,6 +64,9 @@ class SinkOperator(Operator):
 
     def process_all(self, values: Iterable[Any]) -> None:
         """Take many records."""
+        if self._writer.write_all is not None:
+            self._writer.write_all(values)
+            return
         write, scope = self._writer.write, self.scope
         for value in values:
             write(value, scope.timestamp)

@@ -20,6 +20,7 @@ class SourceOperator(Operator):
 
     one_to_one = True
     _read_records = 0
+    _read_bytes = 0
 
     def open(self) -> None:
         """Prepare to read."""
@@ -35,9 +36,10 @@ class SourceOperator(Operator):
         """Tell whether records have processing times of their own."""
         return bool(self.spec.source.receives)
 
-    def take_read(self) -> int:
-        """Return how many records have been read since the last call."""
-        read, self._read_records = self._read_records, 0
+    def take_read(self) -> tuple[int, int]:
+        """Return how many records and bytes have been read since the last call."""
+        read = self._read_records, self._read_bytes
+        self._read_records = self._read_bytes = 0
         return read
 
     def alignment(self) -> int | None:
@@ -119,6 +121,7 @@ class SourceOperator(Operator):
             marks.begin_batch()
 
     def _feed(self, part: SplitRange, batch: SourceBatch) -> None:
+        self._read_bytes += batch.size
         start = 0
         for position, watermark in batch.marks:
             self._send(part, batch, start, position)

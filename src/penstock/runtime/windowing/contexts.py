@@ -14,7 +14,7 @@ from penstock.core.functions import (
     RuntimeContext,
 )
 from penstock.core.metrics import MetricGroup
-from penstock.core.output_tag import OutputTag
+from penstock.core.output_tag import OutputTag, tag_id_of
 from penstock.core.state import StateDescriptor
 from penstock.core.windowing import Evictor, Trigger, WindowAssigner
 from penstock.errors import StateError
@@ -138,4 +138,4 @@ class FunctionContextImpl(
         return self._backend
 
     def output(self, output_tag: OutputTag[Any], value: Any) -> None:
-        self._operator.output.to_side(output_tag.tag_id, value)
+        self._operator.output.to_side(tag_id_of(output_tag), value)

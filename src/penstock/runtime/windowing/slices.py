@@ -149,9 +149,9 @@ class CombinedSlices:
             held = merge(held, _thawed(part))
         return [self._combiner.result(held)]
 
-    def _node(self, key: Any, numbers: list[int], known: Any, height: int, place: int) -> Any:
-        """Return the slices from `place << height` on, `1 << height` of them, as one; frozen."""
-        begin = place << height
+    def _node(self, key: Any, numbers: list[int], known: Any, height: int, index: int) -> Any:
+        """Return the slices from `index << height` on, `1 << height` of them, as one; frozen."""
+        begin = index << height
         at = bisect_left(numbers, begin)
         end = begin + (1 << height)
         if at == len(numbers) or numbers[at] >= end:
@@ -159,14 +159,14 @@ class CombinedSlices:
         if at + 1 == len(numbers) or numbers[at + 1] >= end:
             held = self.table.data[key, numbers[at]]
             return held if type(held) is Frozen else freeze(held)
-        node = known.get((height, place))
+        node = known.get((height, index))
         if node is None:
-            left = self._node(key, numbers, known, height - 1, 2 * place)
-            right = self._node(key, numbers, known, height - 1, 2 * place + 1)
+            left = self._node(key, numbers, known, height - 1, 2 * index)
+            right = self._node(key, numbers, known, height - 1, 2 * index + 1)
             if left is None or right is None:
                 return right if left is None else left
             held = self._combiner.merge(_thawed(left), _thawed(right))
-            node = known[height, place] = NONE if held is None else freeze(held)
+            node = known[height, index] = NONE if held is None else freeze(held)
         return node
 
     def remove(self, pane: tuple[Any, int]) -> None:
@@ -179,9 +179,9 @@ class CombinedSlices:
         elif merged and len(merged) > 2 * len(numbers) + _SPARE:
             # What begins before the oldest slice is of no more use.
             self._merged[key] = {
-                (height, place): node
-                for (height, place), node in merged.items()
-                if place << height >= numbers[0]
+                (height, index): node
+                for (height, index), node in merged.items()
+                if index << height >= numbers[0]
             }
 
     def _forget(self, key: Any) -> None:

@@ -40,7 +40,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(("evictor", "times", "left"), CASES, ids=repr)
+@pytest.mark.parametrize(("evictor", "times", "left"), CASES, ids=range(len(CASES)))
 def test_evictors(
     evictor: Any, times: tuple[int | None, ...], left: list[int | None], after: bool
 ) -> None:

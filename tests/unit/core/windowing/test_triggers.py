@@ -174,7 +174,7 @@ def test_purging(inner: TriggerResult, outer: TriggerResult) -> None:
     assert trigger.on_processing_time(0, WINDOW, ctx) is outer
 
 
-@pytest.mark.parametrize("trigger", ALL, ids=repr)
+@pytest.mark.parametrize("trigger", ALL, ids=lambda trigger: type(trigger).__name__)
 def test_every_trigger_is_a_value_and_clears_up(trigger: Trigger[Any, Any]) -> None:
     assert pickle.loads(pickle.dumps(trigger)) == trigger
     ctx = FakeContext()

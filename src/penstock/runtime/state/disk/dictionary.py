@@ -53,7 +53,7 @@ class DiskDict(dict[Any, Any]):
         self._store = store
         self._encode, self._tag = encode, tag
         self._pack, self._unpack = pack, unpack
-        self._place = store.new_place(self._flush)
+        self._prefix = store.new_prefix(self._flush)
         #: What the store has under the bytes of a key, for all keys that were looked up.
         self._read: dict[Any, bytes | None] = {}
         #: The bytes of keys that were looked up.
@@ -151,18 +151,18 @@ class DiskDict(dict[Any, Any]):
 
     def _bytes_of(self, key: Any) -> bytes | None:
         encoded = self._codes[key] = self._encode(key)
-        data = self._read[key] = self._store.get(self._place + encoded)
+        data = self._read[key] = self._store.get(self._prefix + encoded)
         return data
 
     def __iter__(self) -> Iterator[Any]:
         """Return the keys in the order of their bytes, which is the same in every worker."""
         new = [key for key in super().__iter__() if not self._is_stored(key)]
-        return self._merged(self._store.scan(self._place), new)
+        return self._merged(self._store.scan(self._prefix), new)
 
     def _merged(self, scanned: Iterable[tuple[bytes, bytes]], new: list[Any]) -> Iterator[Any]:
         """Merge what a scan finds with what is only in memory."""
-        encode, place = self._encode, self._place
-        waiting = sorted(((place + encode(key), key) for key in new), key=_first, reverse=True)
+        encode, prefix = self._encode, self._prefix
+        waiting = sorted(((prefix + encode(key), key) for key in new), key=_first, reverse=True)
         for encoded, data in scanned:
             while waiting and waiting[-1][0] < encoded:
                 yield waiting.pop()[1]
@@ -197,17 +197,17 @@ class DiskDict(dict[Any, Any]):
 
     def _flush(self, batch: Any) -> None:
         """Write what has changed, keep what there is room for."""
-        place, encode, tag, hot = self._place, self._encode, self._tag, self._hot
+        prefix, encode, tag, hot = self._prefix, self._encode, self._tag, self._hot
         codes, shared = self._codes, dict[bytes, dict[Any, Any]]()
         for key, value in super().items():
             encoded, packed = codes.get(key) or encode(key), self._pack(value)
             if tag is not None and encoded[tag] == SHARED:
                 shared.setdefault(encoded, {})[key] = packed
                 continue
-            before = self._before(key, place + encoded)
+            before = self._before(key, prefix + encoded)
             data = dumps((key, packed))
             if data != before:
-                batch.put(place + encoded, data)
+                batch.put(prefix + encoded, data)
                 self._stored += before is None
             hot[key] = (value, data)
             self._hot_bytes += 2 * len(data) + _OVERHEAD
@@ -216,11 +216,11 @@ class DiskDict(dict[Any, Any]):
                 encoded = codes.get(key) or encode(key)
                 if tag is not None and encoded[tag] == SHARED:
                     shared.setdefault(encoded, {})[key] = _ABSENT
-                elif self._before(key, place + encoded) is not None:
-                    batch.delete(place + encoded)
+                elif self._before(key, prefix + encoded) is not None:
+                    batch.delete(prefix + encoded)
                     self._stored -= 1
         for encoded, changes in shared.items():
-            self._write_shared(batch, place + encoded, changes)
+            self._write_shared(batch, prefix + encoded, changes)
         self._trim()
         self._gone.clear()
         self._read.clear()
@@ -292,8 +292,8 @@ class TimedDiskDict(DiskDict):
         return found
 
     def _scan(self, time: int) -> Iterator[tuple[bytes, bytes]]:
-        end = self._place + time_bytes(time)
-        for key, data in self._store.scan(self._place, self._begin):
+        end = self._prefix + time_bytes(time)
+        for key, data in self._store.scan(self._prefix, self._begin):
             if key[: len(end)] > end:
                 return
             yield key, data
@@ -302,7 +302,7 @@ class TimedDiskDict(DiskDict):
         """Return the time of the first entry."""
         held = (key[0] for key, _ in self.held_items())
         earliest = min(held, default=None)
-        for _, data in self._store.scan(self._place, self._begin):
+        for _, data in self._store.scan(self._prefix, self._begin):
             for key in _keys_in(data):
                 if key not in self._gone:
                     found: int = key[0]

@@ -102,7 +102,7 @@ class DiskStore:
         self._db: Any = None
         self._flushes: list[Callable[[Any], None]] = []
 
-    def new_place(self, flush: Callable[[Any], None]) -> bytes:
+    def new_prefix(self, flush: Callable[[Any], None]) -> bytes:
         """Return the first bytes of the keys of a dictionary.
 
         :param flush: writes what has changed to a batch of writes; called at the end of each batch.
@@ -123,17 +123,17 @@ class DiskStore:
         found: bytes | None = self._db.get(key)
         return found
 
-    def scan(self, place: bytes, begin: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Return the pairs of a place in the order of their keys, from one on.
+    def scan(self, prefix: bytes, begin: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Return the pairs with a prefix in the order of their keys, from one on.
 
         The store may change meanwhile: pairs that are written or removed behind the one that was
         returned last count, as they are then.
         """
-        start = place + begin
+        start = prefix + begin
         while self._db is not None:
             chunk: list[tuple[bytes, bytes]] = []
             for key, value in self._db.items(from_key=start):
-                if not key.startswith(place) or len(chunk) == _SCAN:
+                if not key.startswith(prefix) or len(chunk) == _SCAN:
                     break
                 chunk.append((key, value))
             yield from chunk
