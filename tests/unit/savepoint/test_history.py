@@ -32,8 +32,12 @@ def test_checkpoints_are_told_and_kept(tmp_path: Path) -> None:
     assert [each.savepoint for each in checkpoints] == [None, None, None, path]
     first = checkpoints[0]
     assert first.duration > 0
-    assert first.bytes_written >= sum(first.operators.values()) > 50 * 100
-    assert first.operators["last"] > 50 * 100 > first.operators["out"]
+    written = {uid: sum(by_subtask) for uid, by_subtask in first.written.items()}
+    assert first.bytes_written >= sum(written.values()) > 50 * 100
+    assert written["last"] > 50 * 100 > written["out"]
+    # Both subtasks of the reduce have keys, and say how much they wrote and hold.
+    assert len(first.written["last"]) == 2 and min(first.written["last"]) > 0
+    assert len(first.state["last"]) == 2 and min(first.state["last"]) > 0
     # The same keys again: the state is as large as before, not twice as large.
     assert 5_000 < checkpoints[-1].state_size < 60_000
     # Another process knows of them too.
