@@ -227,6 +227,8 @@ class Hash(Partitioner):
     key_selector: UserFunction | SelectsKey  # value -> key
     #: Whether records are in the slot of their key already, having come there under an equal one.
     settled: bool = False
+    #: Whether records are known to hold nothing that can change: nobody has to look.
+    immutable: bool = False
 
 
 @dataclass(frozen=True)

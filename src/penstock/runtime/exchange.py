@@ -234,7 +234,7 @@ class KeyedWriter(ExchangeWriter):
         self._lane_of: dict[Any, _Lane] = {}
         self._keyed = True
         converter = source.converter if edge.output_tag is None else None
-        if converter is not None and converter.immutable:
+        if partitioner.immutable or (converter is not None and converter.immutable):
             self.process_all = self._send_immutable  # type: ignore[method-assign]
 
     def process(self, value: Any) -> None:

@@ -14,13 +14,27 @@ from penstock.graph.relational import algebra as a
 from penstock.graph.relational.changelog import Changes
 from penstock.graph.relational.codegen.chunks import Session
 from penstock.graph.relational.distribution import parted_by
-from penstock.graph.relational.types import LocalZonedTimestampType, LogicalType
+from penstock.graph.relational.physical import LocalAggregate
+from penstock.graph.relational.types import (
+    ArrayType,
+    BitmapType,
+    LocalZonedTimestampType,
+    LogicalType,
+    MapType,
+    MultisetType,
+    RawType,
+    RowType,
+    VariantType,
+)
 from penstock.graph.specs import Hash, OperatorSpec
 from penstock.graph.transformations import (
     OperatorTransformation,
     PartitionTransformation,
     Transformation,
 )
+
+#: Types whose values can be changed by who has them.
+_CHANGEABLE = (ArrayType, MultisetType, MapType, RowType, RawType, VariantType, BitmapType)
 
 
 class OneKey:
@@ -131,13 +145,22 @@ class Translator:
         :param node: the node whose rows and columns these are, if it is not the source's own.
         """
         selector: Any = itemgetter(*columns) if columns else OneKey()
-        node = self._nodes.get(source.id) if node is None else node
+        own = self._nodes.get(source.id)
+        node = own if node is None else node
         settled = node is not None and tuple(columns) in parted_by(node)
-        return PartitionTransformation(source, Hash(selector, settled))
+        immutable = own is not None and own is node and _is_immutable(own)
+        return PartitionTransformation(source, Hash(selector, settled, immutable))
 
     def zone_of(self, kind: LogicalType) -> str | None:
         """Return the session's zone if values of a type are shown in it."""
         return self.settings.zone if isinstance(kind, LocalZonedTimestampType) else None
+
+
+def _is_immutable(node: a.Node) -> bool:
+    """Tell whether the rows of a node hold nothing that can change."""
+    if isinstance(node, LocalAggregate):  # its rows are accumulators, of whatever they need
+        return False
+    return not any(isinstance(field.type, _CHANGEABLE) for field in node.schema.fields)
 
 
 #: Translates one kind of node; told whether the consumer needs the row before each update.
