@@ -130,7 +130,7 @@ MUTABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", IMMUTABLE, ids=repr)
+@pytest.mark.parametrize("value", IMMUTABLE, ids=lambda value: type(value).__name__)
 def test_what_cannot_change_is_kept_as_it_is(value: Any) -> None:
     assert is_immutable(value)
     assert freeze(value) is value
