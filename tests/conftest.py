@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -32,12 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.meta_path.insert(0, NoSpark())
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if ON_SPARK.intersection(item.path.parents):
             item.add_marker(pytest.mark.spark)
-        item.add_marker(pytest.mark.xdist_group(_group(item.path)))
     items.sort(key=_turn)
 
 
@@ -48,9 +47,18 @@ def _turn(item: pytest.Item) -> int:
     return 1 if SERVICES in item.path.parents else 2
 
 
-def _group(path: Path) -> str:
-    """Return what one process runs as a whole: a file; all that shares one set of servers."""
-    return "services" if SERVICES in path.parents else str(path)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Say what one of several processes runs as a whole: a file; all that shares the servers."""
+    # Only processes of pytest-xdist ask.
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFileAndServers(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "tests/services" if path.startswith("tests/services/") else path
+
+    return ByFileAndServers(config, log)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
