@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.graph.relational.translate import make_translator
+from penstock.graph.specs import Hash
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 _COUNTS = "(SELECT a, COUNT(*) AS n FROM t GROUP BY a)"
@@ -73,3 +75,15 @@ def test_the_second_phase_of_an_aggregate_stays_where_its_rows_are() -> None:
         "table_optimizer_agg-phase-strategy": "TWO_PHASE",
     }
     assert levels("SELECT a, COUNT(*) FROM t JOIN u ON a = x GROUP BY a", **options) == 1
+
+
+@pytest.mark.parametrize(("column", "immutable"), [("a", True), ("ARRAY[a]", False)])
+def test_rows_with_values_that_can_change_are_looked_at(column: str, immutable: bool) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.create_temporary_view("t", t_env.from_elements([(1,)], ["a"]))
+    rows = t_env.sql_query(f"SELECT a AS k, {column} AS v FROM t")
+    planner = t_env._planner
+    translator = make_translator(planner.settings())
+    done, _ = planner.translated(rows._node, translator)
+    partitioner = translator.keyed(done.source, (0,)).partitioner
+    assert isinstance(partitioner, Hash) and partitioner.immutable is immutable
